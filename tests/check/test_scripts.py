@@ -1,6 +1,6 @@
 """Scripts judged by the laws, with a front that computes what a script would: no process is started.
 
-Clauses: G-21, G-22, G-24, G-28, G-29, G-30, G-32, G-89, G-94.
+Clauses: G-21, G-22, G-24, G-28, G-29, G-30, G-32, G-89, G-94, G-108.
 """
 
 import itertools

@@ -1,10 +1,13 @@
 """Scripts that were written for GPUs run on the CPU with --device cpu-for-cuda; what has no meaning there is refused.
 
-Clauses: G-9, G-42, G-43, G-66, G-67.
+Clauses: G-9, G-42, G-43, G-66, G-67, G-106.
 """
 
 import pytest
 from on_server import run_text
+from typer.testing import CliRunner
+
+from simstrategy.cli.app import app_for
 
 pytestmark = pytest.mark.slow
 
@@ -96,6 +99,19 @@ assert half.isnan().all()
 work.wait()
 assert total.tolist() == [2.0, 2.0]
 """
+CHECKED = """
+import torch, torch.distributed as dist
+dist.init_process_group("nccl")
+torch.cuda.set_device(dist.get_rank())
+torch.manual_seed(7)
+layer = torch.nn.Linear(2, 1, bias=False).cuda()
+model = torch.nn.parallel.DistributedDataParallel(layer, device_ids=[dist.get_rank()])
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+rows = torch.arange(8.0).reshape(4, 2).chunk(dist.get_world_size())[dist.get_rank()].to("cuda", non_blocking=True)
+model(rows).square().mean().backward()
+optimizer.step()
+"""
+AGREE = "All runs agree: 2 values; replicas 1, 2; law of state."
 ON_CPU = """
 import torch
 torch.manual_seed(7)
@@ -166,3 +182,14 @@ def test_without_the_option_such_a_script_ends_with_the_remedy(server, tmp_path)
     report = run_text(server, tmp_path, "import torch\ntorch.ones(2).cuda()\n")
     assert report.exit_code == 1
     assert "leave tensors and models there, or pass --device cpu-for-cuda" in report.finding.text
+
+
+def test_a_check_runs_a_script_for_gpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(CHECKED)
+    words = ["check", "--as", "torchrun", "--device", "cpu-for-cuda", "train.py", "--replicas", "1,2"]
+    ended = CliRunner().invoke(app_for(["check"]), words)
+    assert (ended.exit_code, ended.output.splitlines()[-1]) == (0, AGREE), ended.output
+    refused = CliRunner().invoke(app_for(["check"]), ["check", "--device", "cpu-for-cuda", "train.py"])
+    assert refused.exit_code == 2
+    assert "--device is for scripts: add --as torchrun, or name backends with --backends." in refused.output
