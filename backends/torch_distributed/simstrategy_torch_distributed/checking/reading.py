@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from simstrategy.check.causes.facts import StepFacts
-from simstrategy.check.scripts.facts import Inputs, Value, bits_equal
+from simstrategy.check.scripts.facts import Inputs, Predicted, Value, bits_equal
 from simstrategy_torch_distributed.checking.joining import Facts, Numbers, numbers_of, renumbered
 from simstrategy_torch_distributed.checking.steps import Form, Host, Together, kept, steps_of, together, whole
 from simstrategy_torch_distributed.watched.entries import Entry, read
@@ -33,7 +33,7 @@ class Found(NamedTuple):
     left: tuple[str, ...]
     draws: tuple[str, ...]
     inputs: tuple[Inputs, ...]
-    predicted: tuple[tuple[str, float | None], ...] = ()
+    predicted: tuple[Predicted, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     steps_common: int | None = None
     narrow: frozenset[str] = frozenset()
@@ -102,8 +102,8 @@ class _Gathered:
         """Of each line that seeds a generator, what each rank states of its seeds."""
         self.inputs: list[Inputs] = []
         """What each rank gives its modules."""
-        self.predicted: dict[tuple[str, float | None], None] = {}
-        """Texts on the layers that predict, and the shares that they drop."""
+        self.predicted: dict[Predicted, None] = {}
+        """The layers and functions that predict."""
         self.narrow: set[str] = set()
         """The names of narrow dtypes in which a rank computes."""
         self._ends: list[tuple[int, Entry]] = []
@@ -190,7 +190,7 @@ class _Gathered:
     def _add_draws(self, entry: Entry) -> None:
         facts = entry.facts
         if entry.what == "predicted":
-            self.predicted[facts["text"], facts["share"]] = None
+            self.predicted[Predicted(**facts)] = None
         elif entry.what == "seeds":
             self._seeds.setdefault(facts["source"], {})[len(self.made) - 1] = facts
 
