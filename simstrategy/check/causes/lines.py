@@ -59,7 +59,7 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
 
     Clauses: G-34 to G-37, G-85 to G-88, G-90 to G-92.
     """
-    if not sides.reference.held or not sides.other.held:
+    if cause.source is not None or not sides.reference.held or not sides.other.held:
         return cause
     fault = _fault(cause, sides)
     if fault is None:

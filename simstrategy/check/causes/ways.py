@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from simstrategy.check.causes.alone import begun_alone, state_given_alone
 from simstrategy.check.causes.facts import (
     CLIPPING,
     DRAWS,
@@ -37,6 +38,9 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
     """
     if not steps or len(steps[0].before) < 2:
         return None
+    for step in steps:
+        if (alone := begun_alone(traced, step)) is not None:
+            return _cause(step, None, alone)
     if not _shared(steps[0]):
         finding = Finding(DRAWS, "the replicas begin with other values", "Give all of them the values of one")
         return _cause(steps[0], None, finding)
@@ -51,7 +55,10 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
         if _apart(step, step.after):
             fault = rates_apart(traced.held, step.number)
             at = None if fault is None else event_of(traced.held, fault.one)
-            return _cause(step, fault, Finding(None, OTHER_EFFECTS))._replace(at=at)
+            plain = Finding(None, OTHER_EFFECTS)
+            if fault is None and (given := state_given_alone(traced, step)) is not None:
+                plain = given._replace(reason=f"{OTHER_EFFECTS}, and {given.reason}")
+            return _cause(step, fault, plain)._replace(at=at)
     return None
 
 
@@ -204,5 +211,5 @@ def _cause(step: StepFacts, fault: Fault | None, plain: Finding) -> Cause:
     kind = "" if finding.kind is None else f" The kind is {finding.kind}."
     remedy = f" {finding.remedy}." if finding.remedy else ""
     text = f"{where}{finding.reason}.{kind}{remedy}"
-    site = step.site if fault is None else fault.one.site
+    site = finding.source or step.site if fault is None else fault.one.site
     return Cause(finding.kind, step.number, site, None, None, text, certain=False, source=site)

@@ -233,6 +233,7 @@ class ScriptStudy:
             counts=counts,
             arguments=given,
             shared_out=_is_shared_out(one.inputs, other.inputs),
+            traced=other.traced,
         )
         sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, given.names, other.remarks)
         cause = with_lines(cause, sides)

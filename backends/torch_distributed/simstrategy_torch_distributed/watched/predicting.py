@@ -13,7 +13,6 @@ from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from simstrategy.check.scripts.facts import Predicted
 from simstrategy.launch.predicting import without_training
 from simstrategy_torch_distributed.watched.constant_draws import ConstantDraws
 from simstrategy_torch_distributed.watched.entries import append
@@ -88,17 +87,18 @@ class Predicting:
             self._stopped = [one for one in self._stopped if one is not module]
 
     def _note_function(self, name: str, share: float | None, *, is_constant: bool) -> None:
-        self._append(Predicted(name, "draws", _DRAWS_THERE.format(name=name), share, is_constant))
+        self._append(name, "draws", _DRAWS_THERE.format(name=name), share, is_constant=is_constant)
 
     def _note_keras(self, kind: str, layer: Any) -> None:
         self._note(kind, f"{layer.name} ({type(layer).__name__})", "")
 
     def _note(self, kind: str, name: str, instead: str, share: float | None = None) -> None:
         text = (_NORMALISES.format(name=name) + instead) if kind == "statistics" else _DRAWS.format(name=name)
-        self._append(Predicted(name, _DOES[kind], text, share))
+        self._append(name, _DOES[kind], text, share)
 
-    def _append(self, one: Predicted) -> None:
-        """Writes a layer or function once, with the share that it has in its first call."""
-        if one.text not in self._noted:
-            self._noted.add(one.text)
-            append(self._file, "predicted", one._asdict(), [])
+    def _append(self, name: str, does: str, text: str, share: float | None, *, is_constant: bool = False) -> None:
+        """Writes a layer or function once, as a `Predicted`, with the share that it has in its first call."""
+        if text not in self._noted:
+            self._noted.add(text)
+            facts = {"name": name, "does": does, "text": text, "share": share, "is_constant": is_constant}
+            append(self._file, "predicted", facts, [])
