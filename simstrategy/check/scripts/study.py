@@ -191,7 +191,8 @@ class ScriptStudy:
     def has_other_data(self, counts: tuple[int, int]) -> bool:
         """Returns whether each number of replicas has a global batch of its own: no law demands equal results then.
 
-        So it is where the replicas that two runs have in common are given the same, and others something else. So it is
+        So it is where the replicas that two runs have in common are given the same, and others something else, unless
+        all replicas together are given as many rows up to the first step as in the other run. So it is
         too where every replica is given as many rows, whatever their number, unless an argument depends on the number:
         it states that the runs have one batch. Replicas that are all given the same share no batch out.
         """
@@ -201,7 +202,10 @@ class ScriptStudy:
         common = min(map(len, found))
         if not common or None in (*found[0], *found[1]) or any(len({*run}) < len(run) for run in found):
             return False
+        totals = [_rows_of(run) for run in (one, other)]
         if found[0][:common] == found[1][:common]:
+            if totals[0] is not None and totals[0] == totals[1]:  # replicas share out the turns of an accumulation
+                return False
             return len({*found[0], *found[1]}) == max(map(len, found)) > common
         rows = {given.rows for given in (*one, *other)}
         return len(rows) == 1 and not rows & {None, 0} and REPLICAS not in names_in(self._arguments)
@@ -237,6 +241,8 @@ class ScriptStudy:
         )
         sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, given.names, other.remarks)
         cause = with_lines(cause, sides)
+        if cause.kind is None and not arguments:
+            cause = cause._replace(text=f"{cause.text}{_other_rows(one.inputs, other.inputs)}")
         if cause.kind is not None or arguments:
             return cause
         return with_layers(cause, counts, self._predicting, self._outcome, self.settings.exempt)
@@ -301,6 +307,27 @@ def _is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool
     if None in digests or len(reference) != 1:
         return False
     return len({*digests}) == len(digests) or {*other} == {*reference}
+
+
+def _rows_of(run: Sequence[Inputs]) -> int | None:
+    """Returns how many rows all replicas give their modules up to the first step; None where that is not known."""
+    rows = [given.rows for given in run]
+    return None if None in rows else sum(one or 0 for one in rows)
+
+
+def _other_rows(reference: Sequence[Inputs], other: Sequence[Inputs]) -> str:
+    """Returns that all replicas together give their modules other numbers of rows, as a sentence; "" elsewhere.
+
+    Replicas that are given the same share no rows out.
+    """
+    counts = [_rows_of(run) for run in (reference, other)]
+    digests = [given.digest for given in other]
+    if None in (*counts, *digests) or not all(counts) or counts[0] == counts[1] or len({*digests}) < len(digests):
+        return ""
+    return (
+        f" Up to its first step all replicas give their modules {counts[1]} rows, and {counts[0]} in the reference: "
+        f"the runs may have other global batches."
+    )
 
 
 def _begins(run: ScriptRun) -> dict[str, list[bytes]]:
