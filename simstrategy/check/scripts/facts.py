@@ -36,7 +36,7 @@ class Value(NamedTuple):
 
     copies: one array […] where all replicas that have the value hold the same bits, else one for each of them.
     computed: the dtype in which it was computed, where the array's is wider. is_state: whether all replicas should have
-    the same. begins: whether a parameter begins with it.
+    the same. begins: whether a parameter begins with it. name: of the parameter; "" of another value.
     """
 
     path: str
@@ -44,6 +44,7 @@ class Value(NamedTuple):
     computed: str
     is_state: bool
     begins: bool = False
+    name: str = ""
 
 
 class ScriptSettings(NamedTuple):

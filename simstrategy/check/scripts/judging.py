@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from simstrategy.check.across import ITS_OWN
 from simstrategy.check.given import BACKENDS, Given
 from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws.cut import cut
@@ -45,6 +46,8 @@ def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
     """Yields the rows of the law of replicas; runs that have other data are not judged.  Clause: G-39."""
     first, *others = study.replicas
     for count, row in zip(others, law_of_replicas(study), strict=True):
+        if row.undecided is not None:
+            study.note_undecided(by_parts=row.why == ITS_OWN, by_rounding=not row.why)
         if row.problem is not None and study.has_other_data((first, count)):
             yield row._replace(problem=None, finding=None, undecided=_OTHER_DATA, why="other global batches")
         else:
@@ -183,4 +186,6 @@ def _of_one_run(study: ScriptStudy, count: int) -> Iterator[Row]:
 
 def _repeated(study: ScriptStudy, count: int) -> Row:
     """Returns the row of the reference at a number of replicas: two equal runs give the same bits.  Clause: G-21."""
-    return repeated(study, count)._replace(schedule=study.schedule, events=study.first_runs[count].events)
+    row = repeated(study, count)._replace(schedule=study.schedule, events=study.first_runs[count].events)
+    finding = None if row.finding is None else row.finding._replace(schedule=study.schedule)
+    return row._replace(finding=finding)

@@ -94,6 +94,8 @@ class _Gathered:
         """Which ranks have a value, by its path."""
         self._after: dict[str, int] = {}
         """After which step a parameter is, by its path."""
+        self._named: dict[str, str] = {}
+        """The name of a parameter, by its path."""
         self._times: Counter[str] = Counter()
         self._unkept: dict[int, None] = {}
         self._generators: dict[str, dict[int, set[int]]] = {}
@@ -202,6 +204,7 @@ class _Gathered:
         for name, after, form, array in zip(*kept(entry), entry.arrays, strict=False):
             path = _path(name, after)
             self._after[path] = after
+            self._named[path] = name
             self._ranks.setdefault(path, []).append(rank)
             self._add(path, array, form)
 
@@ -256,7 +259,7 @@ class _Gathered:
             if computed.startswith("float8"):
                 computed = "bfloat16"
             copies, after = copies[:1] if bits_equal(copies) else copies, self._after.get(path)
-            yield Value(path, copies, computed, after is not None, after == 0)
+            yield Value(path, copies, computed, after is not None, after == 0, self._named.get(path, ""))
         if self._are_numbered:
             self.left[f"Steps are compared at their time: {steps}."] = None
         elif steps:
