@@ -7,7 +7,7 @@ from xxhash import xxh3_64_hexdigest
 from simstrategy.check.causes.facts import ONE_REPLICA, Finding, Host, StepFacts
 from simstrategy.check.causes.held import Change, Traced, is_near
 
-__all__ = ["begun_alone", "state_given_alone"]
+__all__ = ["begun_alone", "state_given_alone", "written_at"]
 
 _REMEDY = "Let all replicas do the same, or broadcast what one of them has"
 
@@ -38,6 +38,21 @@ def state_given_alone(traced: Traced, step: StepFacts) -> Finding | None:
         if len(ranks) < len(sites):
             reason = "it gives an optimizer another state, as one that is loaded"
             return _finding(ranks, len(sites), site, reason)._replace(kind=None)
+    return None
+
+
+def written_at(traced: Traced, step: StepFacts) -> str | None:
+    """Returns the line that has written, after a step, what a parameter has before the next one; None if unknown.
+
+    Clause: G-93.
+    """
+    for rank, (made, after) in enumerate(zip(step.made, step.after, strict=False)):
+        for one, other in zip(made, after, strict=True):
+            if rank < len(traced.changes) and one.tobytes() != other.tobytes():
+                digest = xxh3_64_hexdigest(other.tobytes())
+                lines = [each.site for each in traced.changes[rank] if each.step > step.number and digest in each.digests]
+                if lines:
+                    return lines[0]
     return None
 
 

@@ -130,7 +130,9 @@ def _earlier(one: Held, sides: Sides) -> Held | None:
     held = sides.other.held[0]
     until = next((place for place, each in enumerate(held) if each is one), 0)
     before = {each.key for each in held[:until]}
-    fault, _ = _first_of_all(sides.reference.held, sides.other.held, sides.counts, lambda each: each.key in before)
+    runs = sides.reference.held, sides.other.held
+    # What follows from a difference in later steps is another value there, lawful as the line is.
+    fault, _ = _first_of_all(*runs, sides.counts, lambda each: each.key in before and each.step <= one.step)
     if fault is None or fault.one is one:
         return None
     return fault.one if any(each is fault.one for each in held[:until]) else None

@@ -12,7 +12,7 @@ import numpy as np
 
 from simstrategy.check.causes.again import by_turns
 from simstrategy.check.causes.alignment import Pair, paired
-from simstrategy.check.causes.alone import begun_alone, state_given_alone
+from simstrategy.check.causes.alone import begun_alone, state_given_alone, written_at
 from simstrategy.check.causes.combination import differing
 from simstrategy.check.causes.facts import (
     DRAWS,
@@ -154,9 +154,9 @@ def _between(sides: _Sides, number: int) -> Cause | None:
         pair, finding = _pair(sides, number, "assign"), Finding(None, "something else than the optimizer writes it")
     assert pair.other is not None
     cause = _cause(sides, number, pair._replace(other=pair.other._replace(site="", what=WRITTEN)), finding)
-    return cause._replace(
-        site=None, text=f"{cause.text} {between_text(step, sides.reference[number], as_mean=as_mean)}"
-    )
+    site = written_at(sides.traced, step)
+    text = between_text(step, sides.reference[number], as_mean=as_mean, site=site)
+    return cause._replace(site=None, source=site, text=f"{cause.text} {text}")
 
 
 def _pair(sides: _Sides, number: int, what: str) -> Pair:

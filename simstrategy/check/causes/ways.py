@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from simstrategy.check.causes.alone import begun_alone, state_given_alone
+from simstrategy.check.causes.alone import begun_alone, state_given_alone, written_at
 from simstrategy.check.causes.facts import (
     CLIPPING,
     DRAWS,
@@ -51,7 +51,9 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
             at = None if fault is None else event_of(traced.held, fault.one)
             return _cause(step, fault, plain)._replace(at=at)
         if step.made and _apart(step, step.after) and not _apart(step, step.made):
-            return Cause(None, step.number, None, WRITTEN, None, between_text(step), certain=False)
+            site = written_at(traced, step)
+            text = between_text(step, site=site)
+            return Cause(None, step.number, None, WRITTEN, None, text, certain=False, source=site)
         if _apart(step, step.after):
             fault = rates_apart(traced.held, step.number)
             at = None if fault is None else event_of(traced.held, fault.one)
