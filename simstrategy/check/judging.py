@@ -25,8 +25,10 @@ OnRow = Callable[[Row], None]
 
 _UNUSED: Final = (
     "The program used nothing of its strategies: no variable, no run, no collective.",
-    "For a program of another library's strategy, annotate the parameter with its type, such as "
-    "program(strategy: tf.distribute.Strategy).",
+    (
+        "For a program of another library's strategy, annotate the parameter with its type, such as "
+        "program(strategy: tf.distribute.Strategy)."
+    ),
 )
 """What is stated of a program of this library whose runs have no events, and what to do."""
 _UNUSED_THERE: Final = ("The program used nothing of what it was given: its runs have no events.", "")

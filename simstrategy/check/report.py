@@ -152,10 +152,10 @@ class Report:
         """Yields the notes, and what is stated of a program that used nothing."""
         yield from self.notes
         looked = [row for row in self.rows if row.law != "faults"]  # of a script that fails without a fault nothing ran
-        if self.unused is not None and (looked or not self.rows):
-            if not any(row.events or row.raised for row in self.rows):
-                what, advice = self.unused
-                yield " ".join([what, *[_LITTLE] * self.agrees, *[advice] * bool(advice)])
+        is_empty = bool(looked or not self.rows) and not any(row.events or row.raised for row in self.rows)
+        if self.unused is not None and is_empty:
+            what, advice = self.unused
+            yield " ".join([what, *[_LITTLE] * self.agrees, *[advice] * bool(advice)])
 
     def raise_for_difference(self) -> None:
         """Raises an AssertionError with the whole text unless all runs agree.

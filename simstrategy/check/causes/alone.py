@@ -7,7 +7,7 @@ from xxhash import xxh3_64_hexdigest
 from simstrategy.check.causes.facts import ONE_REPLICA, Finding, Host, StepFacts
 from simstrategy.check.causes.held import Change, Traced, is_near
 
-__all__ = ["begun_alone", "state_given_alone", "written_at"]
+__all__ = ["begun_alone", "with_state_given_alone", "written_at"]
 
 _REMEDY = "Let all replicas do the same, or broadcast what one of them has"
 
@@ -30,15 +30,18 @@ def begun_alone(traced: Traced, step: StepFacts) -> Finding | None:
     return None
 
 
-def state_given_alone(traced: Traced, step: StepFacts) -> Finding | None:
-    """Returns which line of some replicas gives an optimizer another state, before a step, which others do not run."""
+def with_state_given_alone(finding: Finding, traced: Traced, step: StepFacts) -> Finding:
+    """Returns a finding with the line of some replicas that gives an optimizer another state before a step, if any.
+
+    Others do not run that line. It proves no kind.  Clause: G-101.
+    """
     sites = [[one.site for one in changes if _is_before(one, step) and one.is_state] for changes in traced.changes]
     for site in dict.fromkeys(site for found in sites for site in found):
         ranks = [rank for rank, found in enumerate(sites) if site in found]
         if len(ranks) < len(sites):
-            reason = "it gives an optimizer another state, as one that is loaded"
-            return _finding(ranks, len(sites), site, reason)._replace(kind=None)
-    return None
+            given = _finding(ranks, len(sites), site, "it gives an optimizer another state, as one that is loaded")
+            return given._replace(kind=None, reason=f"{finding.reason}, and {given.reason}")
+    return finding
 
 
 def written_at(traced: Traced, step: StepFacts) -> str | None:
@@ -50,9 +53,10 @@ def written_at(traced: Traced, step: StepFacts) -> str | None:
         for one, other in zip(made, after, strict=True):
             if rank < len(traced.changes) and one.tobytes() != other.tobytes():
                 digest = xxh3_64_hexdigest(other.tobytes())
-                lines = [each.site for each in traced.changes[rank] if each.step > step.number and digest in each.digests]
-                if lines:
-                    return lines[0]
+                later = [each for each in traced.changes[rank] if each.step > step.number]
+                found = next((each.site for each in later if digest in each.digests), None)
+                if found is not None:
+                    return found
     return None
 
 

@@ -88,7 +88,7 @@ def is_open(ratio: float) -> bool:
     [False, False, True, True]
     """
     root = max(ratio, 1 / ratio) ** 0.5
-    return abs(root - round(root)) < 1e-9
+    return bool(abs(root - round(root)) < 1e-9)
 
 
 def _named(

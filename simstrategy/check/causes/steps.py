@@ -12,7 +12,7 @@ import numpy as np
 
 from simstrategy.check.causes.again import by_turns
 from simstrategy.check.causes.alignment import Pair, paired
-from simstrategy.check.causes.alone import begun_alone, state_given_alone, written_at
+from simstrategy.check.causes.alone import begun_alone, with_state_given_alone, written_at
 from simstrategy.check.causes.combination import differing
 from simstrategy.check.causes.facts import (
     DRAWS,
@@ -91,9 +91,7 @@ def explain_steps(
             return Cause.unknown(f"step {two.number} has other parameters than in the reference")
         begun = _pair(sides, number, "initial value")
         if begun.differs:
-            if (alone := begun_alone(traced, two)) is not None:
-                return _cause(sides, number, begun, alone)._replace(source=alone.source)
-            return _cause(sides, number, begun, _initial(begun) if two.number == 1 else None)
+            return _begun(sides, number, begun)
         if _pair(sides, number, "assign").differs:
             return _between(sides, number) or _of_step(sides, number)
     if not other:
@@ -104,6 +102,14 @@ def explain_steps(
     return Cause.unknown(
         "the parameters agree after every step, up to rounding" if reference else "no step is recorded"
     )
+
+
+def _begun(sides: _Sides, number: int, pair: Pair) -> Cause:
+    """Returns the cause of a step that begins with other parameters."""
+    step = sides.other[number]
+    if (alone := begun_alone(sides.traced, step)) is not None:
+        return _cause(sides, number, pair, alone)._replace(source=alone.source)
+    return _cause(sides, number, pair, _initial(pair) if step.number == 1 else None)
 
 
 def _are_alike(step: StepFacts) -> bool:
@@ -121,10 +127,8 @@ def _of_step(sides: _Sides, number: int) -> Cause:
         update = _pair(sides, number, "update")
         assert update.other is not None
         if update.other.own:  # what one replica alone has otherwise is no factor of their number
-            if (given := state_given_alone(sides.traced, sides.other[number])) is not None:
-                finding = given._replace(reason=f"{OTHER_EFFECTS}, and {given.reason}")
-                return _cause(sides, number, update, finding)._replace(source=given.source)
-            return _cause(sides, number, update, Finding(None, OTHER_EFFECTS))
+            finding = with_state_given_alone(Finding(None, OTHER_EFFECTS), sides.traced, sides.other[number])
+            return _cause(sides, number, update, finding)._replace(source=finding.source)
         return _cause(sides, number, update, _recognised(sides, update))
     if (finding := by_turns(sides.other[number], sides.reference[number])) is not None:
         return _cause(sides, number, gradients, finding)

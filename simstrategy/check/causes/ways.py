@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from simstrategy.check.causes.alone import begun_alone, state_given_alone, written_at
+from simstrategy.check.causes.alone import begun_alone, with_state_given_alone, written_at
 from simstrategy.check.causes.facts import (
     CLIPPING,
     DRAWS,
@@ -38,12 +38,11 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
     """
     if not steps or len(steps[0].before) < 2:
         return None
-    for step in steps:
-        if (alone := begun_alone(traced, step)) is not None:
-            return _cause(step, None, alone)
-    if not _shared(steps[0]):
-        finding = Finding(DRAWS, "the replicas begin with other values", "Give all of them the values of one")
-        return _cause(steps[0], None, finding)
+    alone = next(((step, found) for step in steps if (found := begun_alone(traced, step)) is not None), None)
+    if alone is None and not _shared(steps[0]):
+        alone = steps[0], Finding(DRAWS, "the replicas begin with other values", "Give all of them the values of one")
+    if alone is not None:
+        return _cause(alone[0], None, alone[1])
     for step in steps:
         if _apart(step, step.gradients):
             fault = computed_at(traced, step)
@@ -57,9 +56,7 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
         if _apart(step, step.after):
             fault = rates_apart(traced.held, step.number)
             at = None if fault is None else event_of(traced.held, fault.one)
-            plain = Finding(None, OTHER_EFFECTS)
-            if fault is None and (given := state_given_alone(traced, step)) is not None:
-                plain = given._replace(reason=f"{OTHER_EFFECTS}, and {given.reason}")
+            plain = with_state_given_alone(Finding(None, OTHER_EFFECTS), traced, step)
             return _cause(step, fault, plain)._replace(at=at)
     return None
 

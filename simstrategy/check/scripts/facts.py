@@ -57,7 +57,8 @@ class ScriptSettings(NamedTuple):
     nothing. recorded: whether the run has its `recording`; such a run is detailed. sums: whether a nudge also moves
     what sums of gradients leave where their terms cancel, see `device.perturbed`. reseeded: `draws` of runs, from which
     each replica draws other numbers. predicting: kinds of layers that do what they do in a prediction, "statistics" and
-    "draws"; with "elsewhere" another constant than their mean stands in place of the numbers that are drawn. narrow: a dtype of `device.narrow` by whose units a nudge moves inputs and gradients; None for their own.
+    "draws"; with "elsewhere" another constant than their mean stands in place of the numbers that are drawn. narrow: a
+    dtype of `device.narrow` by whose units a nudge moves inputs and gradients; None for their own.
     """
 
     replicas: int

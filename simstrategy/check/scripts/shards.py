@@ -1,4 +1,4 @@
-"""Parameters of which each replica holds a part, by hand: put together they are compared with the reference's whole ones.
+"""Parameters of which each replica holds a part, by hand: put together they are compared with those of the reference.
 
 That they are parts is no guess: with what a parameter begins, the parts of all replicas in their order give the
 reference's bits, along one axis, besides fewer elements than replicas at the end, which fill up the last part.

@@ -35,9 +35,9 @@ _NARROW: Final = (
     "Run it in float32, as with torch.autocast(..., enabled=False), to have smaller differences judged."
 )
 _PARTS: Final = (
-    "Of what each replica has a value of its own, parameters are compared whose parts, put together in the order of the "
-    "replicas, begin with the bits of one replica's whole: let 1 be the first number of replicas. Of others observe the "
-    "whole, which all replicas have gathered."
+    "Of what each replica has a value of its own, parameters are compared whose parts, put together in the order of "
+    "the replicas, begin with the bits of one replica's whole: let 1 be the first number of replicas. Of others "
+    "observe the whole, which all replicas have gathered."
 )
 
 

@@ -1,6 +1,6 @@
 """Which lines of a script write parameters of modules, or give an optimizer another state, in the process of a rank.
 
-A tensor counts its writes, so that only what was written is looked at. What optimizers write in their steps is left out.
+A tensor counts its writes, so that only what was written is looked at. What optimizers write in steps is left out.
 """
 
 import weakref
@@ -47,7 +47,7 @@ class Changes:
         self._seen = 1
 
     def begin(self) -> None:
-        register_module_parameter_registration_hook(self._registered)  # type: ignore[arg-type]  # torch's type is wider
+        register_module_parameter_registration_hook(self._registered)
 
     def end(self) -> None:
         append(self._file, "changes", {"changes": self._found}, [])

@@ -1,8 +1,8 @@
 """Gives a constant in place of what functions of torch draw for samples while a script trains, in a rank.
 
 Functions of dropout leave their input as it is, as in a prediction. Random numbers are replaced by their mean, or by
-another constant, where a module's forward pass draws them, and where they are like a tensor that is no parameter. What is drawn for data,
-first values and samplers stays: constants in place of data would hide every difference.
+another constant, where a module's forward pass draws them, and where they are like a tensor that is no parameter. What
+is drawn for data, first values and samplers stays: constants in place of data would hide every difference.
 """
 
 import inspect
