@@ -45,7 +45,7 @@ __all__ = ["EXACT", "recognised"]
 _NAMED_NEAR: Final = 1e-3
 """How near a factor has to be to the number that its meaning belongs to; `names_of` has compared it by rounding."""
 
-_ANOTHER_NUMBER: Final = "Runs with another number of replicas, such as 2 or 3, tell these apart"
+_ANOTHER_NUMBER: Final = "Runs with another number of replicas, such as 2 or 3, distinguish these"
 _BY_ALL: Final = "Add, and divide by the number of examples of all replicas where these have unequal numbers of them"
 
 Recogniser = Callable[[Scene], Finding | None]

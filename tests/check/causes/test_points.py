@@ -152,7 +152,7 @@ def test_a_factor_that_may_be_a_root_or_a_constant_is_called_neither(factor: flo
     cause = explain([point(weighted((1 / 4, A), (1 / 4, B), (1 / 4, C), (1 / 4, A)))], [point(*terms)], counts=(1, 4))
     assert (cause.kind, cause.also) == (FACTOR, (ROOT, NORMS_AGAIN))
     assert f"it may as well be {size} whatever their number, or that of groups of 2 replicas" in cause.text
-    assert "Runs with another number of replicas, such as 2 or 3, tell these apart." in cause.text
+    assert "Runs with another number of replicas, such as 2 or 3, distinguish these." in cause.text
 
 
 def test_a_factor_that_coarse_rounding_moves_has_the_kind_of_its_name() -> None:
