@@ -30,6 +30,7 @@ __all__ = [
     "Sensitivity",
     "compare",
     "compare_leaf",
+    "end_alike",
     "exactly",
     "paths",
     "sensitivity",
@@ -120,6 +121,11 @@ def compare(reference: Outcome, other: Outcome, one_ulp: Sensitivity, *, ordered
             larger = found
         worst = Comparison(False, larger.distance, larger.one_ulp, None, first)
     return worst
+
+
+def end_alike(one: Outcome, other: Outcome) -> bool:
+    """Returns whether two outcomes end alike, with the same bits."""
+    return compare(one, other, exactly(one)).equal_bits
 
 
 def _differs(problem: str) -> Comparison:

@@ -23,6 +23,17 @@ __all__ = ["judge", "judge_runs"]
 R = TypeVar("R", bound=RecordedRuns)
 OnRow = Callable[[Row], None]
 
+_UNUSED: Final = (
+    "The program used nothing of its strategies: no variable, no run, no collective.",
+    (
+        "For a program of another library's strategy, annotate the parameter with its type, such as "
+        "program(strategy: tf.distribute.Strategy)."
+    ),
+)
+"""What is stated of a program of this library whose runs have no events, and what to do."""
+_UNUSED_THERE: Final = ("The program used nothing of what it was given: its runs have no events.", "")
+"""The same of a program of another library, whose parameter has its type already."""
+
 
 def judge_runs(
     runs: R,
@@ -62,7 +73,8 @@ def judge_runs(
                 )
         chosen = [name for name in names if name in named]
         recorded = record or partial(_recorded, runs)
-        return judge(runs, always, named, chosen, require, on_row, words=words, record=recorded)
+        given = (runs, always, named, chosen, require, on_row)
+        return judge(*given, words=words, record=recorded, unused=_UNUSED_THERE)
 
 
 def _recorded(runs: RecordedRuns, way: Way) -> Recording:
@@ -82,12 +94,13 @@ def judge(
     *,
     record: Callable[[Way], Recording],
     words: Sequence[str] = tuple(REMARKS),
+    unused: tuple[str, str] = _UNUSED,
 ) -> Report:
     """Judges runs by laws, and closes them.
 
     always: laws that are judged in any case. named: the others, by name; names: those that are judged. require: words
-    of what must have been tried. on_row: receives each row when it is ready. record: of the report. words: of what can
-    be tried.
+    of what must have been tried. on_row: receives each row when it is ready. record, unused: of the report. words: of
+    what can be tried.
     """
     with closing(runs):
         rows = []
@@ -97,7 +110,7 @@ def judge(
         require_known(runs.settings.exempt, runs.made().values())
         remarks = remarks_of(rows, tried_in(runs), words)
         folder = program_folder(runs.program) or None
-        return Report(program_name(runs.program), rows, remarks, require, runs.notes, record, folder)
+        return Report(program_name(runs.program), rows, remarks, require, runs.notes, record, folder, unused)
 
 
 def _named_rows(runs: R, law: Callable[[R], Iterator[Row]], name: str) -> Iterator[Row]:

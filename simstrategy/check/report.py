@@ -56,6 +56,8 @@ _ADVICE: Final = (
 _ENDS_MIN: Final = 3
 """Fewer equal lines at the ends of two texts are shown twice."""
 _AS_ABOVE: Final = "  and {} lines as above."
+_LITTLE: Final = "Their agreement means little."
+
 
 _NOTHING: Final = (
     "Nothing was compared with anything: give several numbers of replicas, other backends, or other schedules."
@@ -84,7 +86,8 @@ class Report:
 
     not_tried: what limits a verdict (`check.remarks`). required: words of it without which nothing is judged. notes:
     sentences of laws that are worth knowing and break none. record: makes a run again and returns its recording; None
-    where no run can be recorded. folder: of the program's files.
+    where no run can be recorded. folder: of the program's files. unused: what is stated of a program whose runs have
+    no events, and what to do then, each as a sentence or ""; None where its rows or notes state it.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class Report:
         notes: Sequence[str] = (),
         record: Callable[[Way], Recording] | None = None,
         folder: str | None = None,
+        unused: tuple[str, str] | None = None,
     ) -> None:
         self.program = program
         self.rows = tuple(rows)
@@ -104,6 +108,7 @@ class Report:
         self.notes = tuple(notes)
         self.record = record
         self.folder = folder
+        self.unused = unused
 
     @property
     def verdict(self) -> Verdict:
@@ -163,15 +168,16 @@ class Report:
             ("Exempt", [text for row in self.rows for text in row.exempt]),
         ):
             yield from dict.fromkeys(f"{what}: {text}" for text in texts)
-        yield from dict.fromkeys(self.notes)
+        yield from dict.fromkeys(self.all_notes())
+
+    def all_notes(self) -> Iterator[str]:
+        """Yields the notes, and what is stated of a program that used nothing."""
+        yield from self.notes
         looked = [row for row in self.rows if row.law != "faults"]  # of a script that fails without a fault nothing ran
-        if (looked or not self.rows) and not any(row.events or row.raised for row in self.rows):
-            little = " Their agreement means little." if self.agrees else ""
-            yield (
-                f"The program used nothing of its strategies: no variable, no run, no collective.{little} For a "
-                f"program of another library's strategy, annotate the parameter with its type, such as "
-                f"program(strategy: tf.distribute.Strategy)."
-            )
+        is_empty = bool(looked or not self.rows) and not any(row.events or row.raised for row in self.rows)
+        if self.unused is not None and is_empty:
+            what, advice = self.unused
+            yield " ".join([what, *[_LITTLE] * self.agrees, *[advice] * bool(advice)])
 
     def raise_for_difference(self) -> None:
         """Raises an AssertionError with the whole text unless all runs agree.

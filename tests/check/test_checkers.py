@@ -10,6 +10,8 @@ import pytest
 import simstrategy as ss
 from simstrategy.check import Report, Row, checkers
 from simstrategy.check.checkers import checker_of
+from simstrategy.check.formats import as_data
+from simstrategy.check.formats.joined import joined, report_of
 from simstrategy.check.judging import judge_runs
 from simstrategy.check.laws import OF_RUNS
 from simstrategy.check.runs import Settings
@@ -170,3 +172,15 @@ def test_an_agreement_of_runs_that_asked_nothing_says_so():
     assert empty.agrees
     assert "The program used nothing of its strategies: no variable, no run, no collective." in str(empty)
     assert list(full.remarks()) == []
+    assert str(report_of(as_data(empty))) == str(empty)
+
+
+def test_a_program_whose_parameter_has_a_type_is_not_told_to_give_it_one():
+    """Nor is a script, whose rows state what to do."""
+    study = Study(lambda strategy: 1.0, ["sim"], [1, 2], (), (InOrder,), Settings())
+    report = judge_runs(study, OF_RUNS, ["replicas"], (), lambda row: None)
+    assert "The program used nothing of what it was given" in str(report)
+    assert "annotate" not in str(report)
+    assert list(Report("train.py", report.rows).remarks()) == []
+    assert "annotate" not in str(joined("all", {"ours": report}, ""))
+    assert "ours: The program used nothing of what it was given" in str(joined("all", {"ours": report}, ""))

@@ -47,7 +47,8 @@ class Watching:
     None for none. detailed: whether gradients and sums are recorded. reseeded: the sources of each rank's own draws
     that get other seeds, as `watched/seeds.py` names them. shared: whether the values of all calls are recorded. sums:
     whether a nudge moves what sums of gradients leave where their terms cancel, as `moved_sums` does. predicting:
-    kinds of layers that do what they do in a prediction, "statistics" and "draws". narrow: the dtype, "bfloat16" or
+    kinds of layers that do what they do in a prediction, "statistics" and "draws"; "elsewhere" for another constant
+    than the mean in place of what is drawn. narrow: the dtype, "bfloat16" or
     "float16", by whose units inputs and gradients are nudged; None for their own.
     """
 

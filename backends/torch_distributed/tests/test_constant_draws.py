@@ -13,7 +13,7 @@ QUERY = torch.arange(64.0).reshape(2, 4, 8) / 64
 def noted():
     """Notes of constant draws inside of a forward pass."""
     texts = []
-    with ConstantDraws(lambda text, _share: texts.append(text), lambda: True):
+    with ConstantDraws(lambda text, _share, **_: texts.append(text), lambda: True):
         yield texts
 
 
@@ -66,7 +66,7 @@ def test_nothing_is_dropped(number):
     call = [*drops()][number]
     assert not torch.equal(call(), call())
     texts = []
-    with ConstantDraws(lambda text, _share: texts.append(text), lambda: False):
+    with ConstantDraws(lambda text, _share, **_: texts.append(text), lambda: False):
         assert torch.equal(call(), call())
     assert len(texts) == 2
 
@@ -80,7 +80,7 @@ def test_what_draws_nothing_is_not_noted(noted):
 
 def test_data_and_first_values_are_drawn():
     texts = []
-    with ConstantDraws(lambda text, _share: texts.append(text), lambda: False):
+    with ConstantDraws(lambda text, _share, **_: texts.append(text), lambda: False):
         layer = torch.nn.Linear(3, 3)
         found = [torch.randn(6), torch.rand(6), layer.weight, torch.empty(4).normal_()]
         found += [torch.distributions.Normal(torch.zeros(5), 1.0).sample(), torch.randn_like(layer.weight)]
@@ -95,3 +95,21 @@ def test_first_values_of_layers_that_a_forward_pass_makes_are_drawn(noted):
     layer = torch.nn.Linear(3, 3)
     assert layer.weight.unique().numel() == 9
     assert noted == []
+
+
+ELSEWHERE = {
+    "rand": lambda: (torch.rand(3), 0.75),
+    "randn_like": lambda: (torch.randn_like(QUERY), 1.0),
+    "normal": lambda: (torch.normal(torch.full((4,), 3.0), 2.0), 5.0),
+    "bernoulli": lambda: (torch.bernoulli(torch.full((3,), 0.7)), 0.0),
+    "normal_": lambda: (torch.empty(3).normal_(mean=2.5, std=0.5), 3.0),
+    "uniform_": lambda: (torch.empty(3).uniform_(-1.0, to=1.0), 0.5),
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_elsewhere_another_constant_than_the_mean_stands_in_their_place(name):
+    """Clause: G-100."""
+    with ConstantDraws(lambda *_, **__: None, lambda: True, is_elsewhere=True):
+        found, expected = ELSEWHERE[name]()
+    assert torch.equal(found, torch.full_like(found, expected))

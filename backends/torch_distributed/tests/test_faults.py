@@ -78,6 +78,7 @@ def test_a_script_that_fails_or_makes_no_call_is_not_judged(checked):
     report = checked(BEGIN, ["kill"])
     assert report.verdict == "undecided"
     assert "no fault was planted: the script makes no collective call" in str(report)
+    assert "used nothing of its strategies" not in str(report)
 
 
 def test_the_command_prints_the_table_and_takes_no_file_for_one_run(tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 from simstrategy.check.causes.facts import Host, Leaves
 from simstrategy.check.causes.rounding import allowed, wide
 
-__all__ = ["factor_of", "names_of"]
+__all__ = ["factor_of", "is_open", "names_of", "nearness"]
 
 _NEAR: Final = 1e-3
 """How near a ratio has to be to a number with a name, relatively; rounding may allow less."""
@@ -66,11 +66,29 @@ def names_of(
     replicas, expected_replicas: of both runs. steps: of the whole run. bound: how far rounding may move the factor.
     """
     found: list[str] = []
-    near = min(bound / 4, _NEAR_COARSELY) if bound > 4 * _NEAR else min(_NEAR, 4 * bound)
+    near = nearness(bound)
     for value, name in _named(replicas, expected_replicas, step, steps, parts):
         if value not in (0.0, 1.0) and abs(k - value) <= near * value and name not in found:
             found.append(name)
     return found
+
+
+def nearness(bound: float) -> float:
+    """Returns how near a factor has to be to a number with a name, relatively.  bound: how far rounding may move it."""
+    return min(bound / 4, _NEAR_COARSELY) if bound > 4 * _NEAR else min(_NEAR, 4 * bound)
+
+
+def is_open(ratio: float) -> bool:
+    """Returns whether the root of a ratio of two numbers of replicas may be another number as well.
+
+    Where it is a whole number, or one part of it, a constant is as large, and so is the size of a group of replicas:
+    with 4 replicas 2 may be their root, a pair of them, or 2 whatever their number.
+
+    >>> [is_open(ratio) for ratio in (2.0, 3.0, 4.0, 1 / 9)]
+    [False, False, True, True]
+    """
+    root = max(ratio, 1 / ratio) ** 0.5
+    return bool(abs(root - round(root)) < 1e-9)
 
 
 def _named(

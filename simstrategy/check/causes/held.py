@@ -14,6 +14,7 @@ from simstrategy.check.causes.rounding import wide
 from simstrategy.trace.recording import EventAt
 
 __all__ = [
+    "Change",
     "Held",
     "History",
     "Key",
@@ -82,14 +83,28 @@ Run = Sequence[Sequence[Held]]
 """What the names held in one run: for each replica in order."""
 
 
+class Change(NamedTuple):
+    """A line that has written parameters, or given an optimizer another state.
+
+    step: of the optimizers that comes next. digests: of all elements of each parameter then, as texts. is_state:
+    whether it is the state of an optimizer.
+    """
+
+    site: str
+    step: int
+    digests: frozenset[str]
+    is_state: bool = False
+
+
 class Traced(NamedTuple):
     """What the names of a script held, and the lines that ran: for each replica, in order.
 
-    lines: file and line, and the step of the optimizers that comes next.
+    lines: file and line, and the step of the optimizers that comes next. changes: of parameters and optimizers.
     """
 
     held: tuple[tuple[Held, ...], ...] = ()
     lines: tuple[tuple[tuple[str, int], ...], ...] = ()
+    changes: tuple[tuple[Change, ...], ...] = ()
 
 
 class History(NamedTuple):

@@ -13,7 +13,7 @@ from simstrategy.check.causes.changes import change_meaning
 from simstrategy.check.causes.clipping import by_clipping
 from simstrategy.check.causes.combination import Combination, differing, focused, whole
 from simstrategy.check.causes.companions import by_rows_of_values, by_variances
-from simstrategy.check.causes.factor import factor_of, names_of
+from simstrategy.check.causes.factor import factor_of, is_open, names_of, nearness
 from simstrategy.check.causes.facts import (
     CLIPPING,
     DIVIDED,
@@ -45,6 +45,7 @@ __all__ = ["EXACT", "recognised"]
 _NAMED_NEAR: Final = 1e-3
 """How near a factor has to be to the number that its meaning belongs to; `names_of` has compared it by rounding."""
 
+_ANOTHER_NUMBER: Final = "Runs with another number of replicas, such as 2 or 3, distinguish these"
 _BY_ALL: Final = "Add, and divide by the number of examples of all replicas where these have unequal numbers of them"
 
 Recogniser = Callable[[Scene], Finding | None]
@@ -57,9 +58,10 @@ def by_factor(scene: Scene) -> Finding | None:
     if k is None:
         return None
     bound = max([allowed(one.units[number], one.expected[number]) for number in differing(one)], default=0.0)
+    bound = max(bound, 1e-12)
     names = names_of(
         k,
-        max(bound, 1e-12),
+        bound,
         replicas=one.replicas,
         expected_replicas=one.counts[0],
         step=one.other.step,
@@ -69,7 +71,7 @@ def by_factor(scene: Scene) -> Finding | None:
     if not names:
         return None
     times = f"the found values are {k:.6g} times the expected ones"
-    kind, reason, remedy, also = _meaning(scene, k, names[0])
+    kind, reason, remedy, also = _meaning(scene, k, names[0], max(_NAMED_NEAR, nearness(bound)))
     by_parts = "part" in names[0]
     return Finding(kind, f"{times} ({', and also '.join(names)}){reason}", remedy, by_parts, k, also)
 
@@ -101,12 +103,16 @@ def _is_count(one: Combination, k: float) -> bool:
     return one.rule is not None and expected == sum(parts) and all(found)
 
 
-def _meaning(scene: Scene, k: float, name: str) -> tuple[str, str, str, tuple[str, ...]]:
-    """Returns kind, meaning, and advice for a factor, and the other kinds that have it."""
+def _meaning(scene: Scene, k: float, name: str, near: float) -> tuple[str, str, str, tuple[str, ...]]:
+    """Returns kind, meaning, and advice for a factor, and the other kinds that have it.
+
+    near: how near the factor has to be to a number, relatively.
+    """
     ratio = scene.one.ratio
-    if scene.one.other.what == STEP_CHANGES and "replicas" in name and (_is_near(k, ratio) or _is_near(k, 1 / ratio)):
+    is_ratio, is_share = [abs(k / value - 1) < near for value in (ratio, 1 / ratio)]
+    if scene.one.other.what == STEP_CHANGES and "replicas" in name and (is_ratio or is_share):
         return change_meaning(scene, is_larger=k > 1)
-    if _is_near(k, ratio):
+    if is_ratio:
         return _summed(scene)
     again = "squared norms that are summed again have it as well"
     for value, kind, reason, remedy in (
@@ -116,7 +122,9 @@ def _meaning(scene: Scene, k: float, name: str) -> tuple[str, str, str, tuple[st
         (ratio**0.5, ROOT, again, ""),
         (ratio**-0.5, ROOT, f"it is divided by that root; {again}", ""),
     ):
-        if _is_near(k, value) and "replicas" in name:
+        if abs(k / value - 1) < near and "replicas" in name:
+            if kind is ROOT and is_open(ratio):
+                return FACTOR, _open(k), _ANOTHER_NUMBER, (ROOT, NORMS_AGAIN)
             # A write that averages the replicas' own values may lack a sum before it.
             one = scene.one
             # The same number on all replicas, which nothing combines, may be one of equal shares.
@@ -139,8 +147,11 @@ def _bringing(one: Combination) -> int | None:
     return found[0] if one.rule == "mean" and len(one.terms) > 1 and len(found) == 1 else None
 
 
-def _is_near(k: float, value: float) -> bool:
-    return abs(k / value - 1) < _NAMED_NEAR
+def _open(k: float) -> str:
+    """Returns what a factor may be besides the root of the number of replicas, or one part of it, as a clause."""
+    size = round(max(k, 1 / k))
+    whose = f"{size}" if k > 1 else f"1/{size}"
+    return f": it may as well be {whose} whatever their number, or that of groups of {size} replicas"
 
 
 def _summed(scene: Scene) -> tuple[str, str, str, tuple[str, ...]]:

@@ -59,7 +59,7 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
 
     Clauses: G-34 to G-37, G-85 to G-88, G-90 to G-92.
     """
-    if not sides.reference.held or not sides.other.held:
+    if cause.source is not None or not sides.reference.held or not sides.other.held:
         return cause
     fault = _fault(cause, sides)
     if fault is None:
@@ -130,7 +130,9 @@ def _earlier(one: Held, sides: Sides) -> Held | None:
     held = sides.other.held[0]
     until = next((place for place, each in enumerate(held) if each is one), 0)
     before = {each.key for each in held[:until]}
-    fault, _ = _first_of_all(sides.reference.held, sides.other.held, sides.counts, lambda each: each.key in before)
+    runs = sides.reference.held, sides.other.held
+    # What follows from a difference in later steps is another value there, lawful as the line is.
+    fault, _ = _first_of_all(*runs, sides.counts, lambda each: each.key in before and each.step <= one.step)
     if fault is None or fault.one is one:
         return None
     return fault.one if any(each is fault.one for each in held[:until]) else None

@@ -181,6 +181,8 @@ def _stands(expected: list[Values], found: list[Values]) -> bool:
         ends = expected[-1:], found[-1:]
         if _is_same(expected[-1], found[-1]) or any(_is_combined(*ends, ranks, "sum") for ranks in _RULES):
             return True
+    if _is_pool(_by_replica(expected), _by_replica(found)):  # such as a list of what was gathered, filled up with zeros
+        return True
     if _is_pool([_joined(expected)], [_joined(found)]) or _is_cut(expected, found) or _is_pairwise(expected, found):
         return True
     return any(
@@ -250,6 +252,11 @@ def _is_along(axis: int, whole: Host, parts: Sequence[Host]) -> bool:
     return len({*sizes}) == 1 and is_near(whole, np.concatenate(parts, axis))
 
 
+def _by_replica(turns: Sequence[Values]) -> list[list[Leaves]]:
+    """Returns of each replica its leaves of all turns."""
+    return [list(leaves) for leaves in zip(*turns, strict=True)] if len({*map(len, turns)}) == 1 else []
+
+
 def _joined(turns: Sequence[Values]) -> list[Leaves]:
     return [leaves for values in turns for leaves in values]
 
@@ -259,6 +266,8 @@ def _is_pool(expected: Sequence[Sequence[Held | Leaves]], found: Sequence[Sequen
 
     Of floats the other run may have rows of zeros besides: fewer than parts, since they fill up the last one.
     """
+    if not expected or not found:
+        return False
     one, other = [_rows(side) for side in (expected, found)]
     leaves = [leaf for values in found for leaf in _leaves(values)]
     added_max = sum(map(len, found)) if all(leaf.dtype.kind == "f" for leaf in leaves) else 0

@@ -12,6 +12,7 @@ import numpy as np
 
 from simstrategy.check.causes.again import by_turns
 from simstrategy.check.causes.alignment import Pair, paired
+from simstrategy.check.causes.alone import begun_alone, with_state_given_alone, written_at
 from simstrategy.check.causes.combination import differing
 from simstrategy.check.causes.facts import (
     DRAWS,
@@ -24,6 +25,7 @@ from simstrategy.check.causes.facts import (
     PointFacts,
     StepFacts,
 )
+from simstrategy.check.causes.held import Traced
 from simstrategy.check.causes.local_steps import are_averaged, change, not_combined
 from simstrategy.check.causes.origin import Origin
 from simstrategy.check.causes.rounding import all_alike, unit_of, varies, wide
@@ -41,6 +43,7 @@ _KEPT: Final = ("initial value", "update", "assign")
 """Values of a step that ranks have alike."""
 
 Steps = Sequence[StepFacts]
+NOT_TRACED: Final = Traced()
 
 
 class _Sides(NamedTuple):
@@ -52,6 +55,7 @@ class _Sides(NamedTuple):
     counts: tuple[int, int]
     arguments: Arguments
     are_meant: bool
+    traced: Traced
 
 
 def explain_steps(
@@ -62,12 +66,14 @@ def explain_steps(
     counts: tuple[int, int],
     arguments: Arguments = NO_ARGUMENTS,
     shared_out: bool = False,
+    traced: Traced = NOT_TRACED,
 ) -> Cause:
     """Returns the cause of a difference between two runs, from the steps of their optimizers.
 
     nudged: runs of the reference with inputs moved by one ulp, which measure rounding. counts: the numbers of replicas
     of both runs. arguments: in which they differ. shared_out: whether the replicas of both runs are known to begin with
-    rows as they should: parts of their own, or the reference's whole ones. Clauses: G-27, G-28, G-93.
+    rows as they should: parts of their own, or the reference's whole ones. traced: of the other run. Clauses: G-27,
+    G-28, G-93, G-101.
 
     >>> step = StepFacts(1, "train.py:9", "train.py:8", ("w",), *[((np.float32([1.0, 3.0]),),)] * 4)
     >>> half = (np.float32([0.5, 1.5]),)
@@ -79,13 +85,13 @@ def explain_steps(
     if reference and other and reference[0].names == other[0].names:
         reference, other, *nudged = of_one_shape([reference, other, *nudged])
     are_meant = shared_out and bool(other) and _are_alike(other[0])
-    sides = _Sides(reference, other, nudged, counts, arguments, are_meant)
+    sides = _Sides(reference, other, nudged, counts, arguments, are_meant, traced)
     for number, (one, two) in enumerate(zip(reference, other, strict=False)):
         if one.names != two.names:
             return Cause.unknown(f"step {two.number} has other parameters than in the reference")
         begun = _pair(sides, number, "initial value")
         if begun.differs:
-            return _cause(sides, number, begun, _initial(begun) if two.number == 1 else None)
+            return _begun(sides, number, begun)
         if _pair(sides, number, "assign").differs:
             return _between(sides, number) or _of_step(sides, number)
     if not other:
@@ -96,6 +102,14 @@ def explain_steps(
     return Cause.unknown(
         "the parameters agree after every step, up to rounding" if reference else "no step is recorded"
     )
+
+
+def _begun(sides: _Sides, number: int, pair: Pair) -> Cause:
+    """Returns the cause of a step that begins with other parameters."""
+    step = sides.other[number]
+    if (alone := begun_alone(sides.traced, step)) is not None:
+        return _cause(sides, number, pair, alone)._replace(source=alone.source)
+    return _cause(sides, number, pair, _initial(pair) if step.number == 1 else None)
 
 
 def _are_alike(step: StepFacts) -> bool:
@@ -113,7 +127,8 @@ def _of_step(sides: _Sides, number: int) -> Cause:
         update = _pair(sides, number, "update")
         assert update.other is not None
         if update.other.own:  # what one replica alone has otherwise is no factor of their number
-            return _cause(sides, number, update, Finding(None, OTHER_EFFECTS))
+            finding = with_state_given_alone(Finding(None, OTHER_EFFECTS), sides.traced, sides.other[number])
+            return _cause(sides, number, update, finding)._replace(source=finding.source)
         return _cause(sides, number, update, _recognised(sides, update))
     if (finding := by_turns(sides.other[number], sides.reference[number])) is not None:
         return _cause(sides, number, gradients, finding)
@@ -143,9 +158,9 @@ def _between(sides: _Sides, number: int) -> Cause | None:
         pair, finding = _pair(sides, number, "assign"), Finding(None, "something else than the optimizer writes it")
     assert pair.other is not None
     cause = _cause(sides, number, pair._replace(other=pair.other._replace(site="", what=WRITTEN)), finding)
-    return cause._replace(
-        site=None, text=f"{cause.text} {between_text(step, sides.reference[number], as_mean=as_mean)}"
-    )
+    site = written_at(sides.traced, step)
+    text = between_text(step, sides.reference[number], as_mean=as_mean, site=site)
+    return cause._replace(site=None, source=site, text=f"{cause.text} {text}")
 
 
 def _pair(sides: _Sides, number: int, what: str) -> Pair:

@@ -5,6 +5,7 @@ from typing import Final
 
 import numpy as np
 
+from simstrategy.check.causes.alone import begun_alone, with_state_given_alone, written_at
 from simstrategy.check.causes.facts import (
     CLIPPING,
     DRAWS,
@@ -37,9 +38,11 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
     """
     if not steps or len(steps[0].before) < 2:
         return None
-    if not _shared(steps[0]):
-        finding = Finding(DRAWS, "the replicas begin with other values", "Give all of them the values of one")
-        return _cause(steps[0], None, finding)
+    alone = next(((step, found) for step in steps if (found := begun_alone(traced, step)) is not None), None)
+    if alone is None and not _shared(steps[0]):
+        alone = steps[0], Finding(DRAWS, "the replicas begin with other values", "Give all of them the values of one")
+    if alone is not None:
+        return _cause(alone[0], None, alone[1])
     for step in steps:
         if _apart(step, step.gradients):
             fault = computed_at(traced, step)
@@ -47,11 +50,14 @@ def ways_apart(traced: Traced, steps: Sequence[StepFacts]) -> Cause | None:
             at = None if fault is None else event_of(traced.held, fault.one)
             return _cause(step, fault, plain)._replace(at=at)
         if step.made and _apart(step, step.after) and not _apart(step, step.made):
-            return Cause(None, step.number, None, WRITTEN, None, between_text(step), certain=False)
+            site = written_at(traced, step)
+            text = between_text(step, site=site)
+            return Cause(None, step.number, None, WRITTEN, None, text, certain=False, source=site)
         if _apart(step, step.after):
             fault = rates_apart(traced.held, step.number)
             at = None if fault is None else event_of(traced.held, fault.one)
-            return _cause(step, fault, Finding(None, OTHER_EFFECTS))._replace(at=at)
+            plain = with_state_given_alone(Finding(None, OTHER_EFFECTS), traced, step)
+            return _cause(step, fault, plain)._replace(at=at)
     return None
 
 
@@ -204,5 +210,5 @@ def _cause(step: StepFacts, fault: Fault | None, plain: Finding) -> Cause:
     kind = "" if finding.kind is None else f" The kind is {finding.kind}."
     remedy = f" {finding.remedy}." if finding.remedy else ""
     text = f"{where}{finding.reason}.{kind}{remedy}"
-    site = step.site if fault is None else fault.one.site
+    site = finding.source or step.site if fault is None else fault.one.site
     return Cause(finding.kind, step.number, site, None, None, text, certain=False, source=site)

@@ -1,4 +1,4 @@
-"""States what is written to parameters between two steps of an optimizer.  It names no line: none is recorded."""
+"""States what is written to parameters between two steps of an optimizer."""
 
 from typing import Final
 
@@ -12,10 +12,13 @@ WRITTEN: Final = "write after the update"
 """What differs where parameters agree right after a step and not before the next one."""
 
 
-def between_text(step: StepFacts, reference: StepFacts | None = None, *, as_mean: bool = False) -> str:
+def between_text(
+    step: StepFacts, reference: StepFacts | None = None, *, as_mean: bool = False, site: str | None = None
+) -> str:
     """Returns a sentence on what writes parameters after a step, in either of two runs.  Clause: G-93.
 
-    as_mean: whether the replicas' parameters are not equal there, and have the reference's as their mean.
+    as_mean: whether the replicas' parameters are not equal there, and have the reference's as their mean. site: of the
+    line that writes them; None where it is not known.
 
     >>> zero, one = ((np.zeros(1),),), ((np.ones(1),),)
     >>> step = StepFacts(1, "train.py:9", "train.py:8", ("w",), zero, zero, (), one, made=zero, until="step 2")
@@ -31,7 +34,8 @@ def between_text(step: StepFacts, reference: StepFacts | None = None, *, as_mean
         alone += f"{'s' * (len(ranks) == 1)} parameters there"
     begin = f"It begins between step {step.number} and {until}: right after step {step.number} at {step.site} the "
     agree = "mean of the replicas' parameters is the reference's" if as_mean else "parameters agree"
-    return f"{begin}{agree}.{alone and alone + '.'}"
+    line = "" if site is None else f" What they have then is written at {site}."
+    return f"{begin}{agree}.{alone and alone + '.'}{line}"
 
 
 def _writers(step: StepFacts) -> list[int]:

@@ -50,7 +50,7 @@ def joined(program: str, reports: Mapping[str, Report], note: str) -> Report:
                 texts.setdefault(remark.word, []).append(f"{name}: {remark.text}")
     not_tried = [Remark(word, " ".join(found)) for word, found in texts.items()]
     required = dict.fromkeys(word for report in reports.values() for word in report.required)
-    notes = [f"{name}: {text}" for name, report in reports.items() for text in report.notes]
+    notes = [f"{name}: {text}" for name, report in reports.items() for text in report.all_notes()]
     return Report(program, rows, not_tried, [*required], [*notes, note])
 
 

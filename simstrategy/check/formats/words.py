@@ -62,7 +62,8 @@ KIND_MEANINGS: Final = {
     "others where they need the same, or the same where each needs its own.",
     DUPLICATED: "Some examples are used by several replicas, or several times.",
     MISSING_SAMPLES: "Some examples of the reference are used by no replica.",
-    ONE_REPLICA: "The value is that of one replica, and the values of the others do not count.",
+    ONE_REPLICA: "The value is that of one replica, and the values of the others do not count; or one replica alone "
+    "writes what all of them should have.",
     MISSING_REDUCTION: "Nothing combines the replicas' values where the result depends on all of them, or what does "
     "comes too late.",
     FUNCTION: "A function such as a square or a root is applied to each replica's value before these are combined. The "

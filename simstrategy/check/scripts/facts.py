@@ -20,6 +20,7 @@ __all__ = [
     "Front",
     "Inputs",
     "JudgedRun",
+    "Predicted",
     "Runner",
     "ScriptRun",
     "ScriptSettings",
@@ -35,7 +36,7 @@ class Value(NamedTuple):
 
     copies: one array […] where all replicas that have the value hold the same bits, else one for each of them.
     computed: the dtype in which it was computed, where the array's is wider. is_state: whether all replicas should have
-    the same. begins: whether a parameter begins with it.
+    the same. begins: whether a parameter begins with it. name: of the parameter; "" of another value.
     """
 
     path: str
@@ -43,6 +44,7 @@ class Value(NamedTuple):
     computed: str
     is_state: bool
     begins: bool = False
+    name: str = ""
 
 
 class ScriptSettings(NamedTuple):
@@ -55,8 +57,9 @@ class ScriptSettings(NamedTuple):
     in such a run; None for nothing. recorded: whether the run has its `recording`; such a run is detailed. sums:
     whether a nudge also moves what sums of gradients leave where their terms cancel, see `device.perturbed`. reseeded:
     `draws` of runs, from which each replica draws other numbers. predicting: kinds of layers that do what they do in a
-    prediction, "statistics" and "draws". narrow: a dtype of `device.narrow` by whose units a nudge moves inputs and
-    gradients; None for their own.
+    prediction, "statistics" and "draws"; with "elsewhere" another constant than their mean stands in place of the
+    numbers that are drawn. narrow: a dtype of `device.narrow` by whose units a nudge moves inputs and gradients; None
+    for their own.
     """
 
     replicas: int
@@ -132,6 +135,21 @@ class Inputs(NamedTuple):
     rows: int | None = None
 
 
+class Predicted(NamedTuple):
+    """A layer, or a function that draws, which did what it does in a prediction, though it trained.
+
+    name: of it, as in ``Dropout`` or ``randn at train.py:9``. does: "normalises" or "draws". text: a sentence without
+    its stop. share: of the elements that it drops, or of ones; None where it has none. is_constant: whether a constant
+    stood in place of the numbers that it draws.
+    """
+
+    name: str
+    does: str
+    text: str
+    share: float | None = None
+    is_constant: bool = False
+
+
 class ScriptRun(NamedTuple):
     """What a script did.
 
@@ -141,9 +159,8 @@ class ScriptRun(NamedTuple):
     sentences. judged: what the laws of one run have found. remarks: what these laws remark, as sentences. traced: where
     the run was detailed. draws: from what each replica draws numbers of its own, for people. inputs: of
     each replica. ended: what a run of the law of faults left behind. recording: for a page, where it was asked for.
-    predicted: sentences without their stops on the layers that predicted, though they train, each with the share of
-    elements that it drops, None where it drops none. missing: path and reason
-    of values that the script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
+    predicted: the layers and functions that predicted, though they train. missing: path and reason of values that the
+    script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
     detailed run that is not nudged computes; None for none. seeds: what each line seeds with, on all replicas together,
     as a text that is equal for equal ones in any order.
     """
@@ -162,7 +179,7 @@ class ScriptRun(NamedTuple):
     inputs: tuple[Inputs, ...] = ()
     ended: Ended | None = None
     recording: Recording | None = None
-    predicted: tuple[tuple[str, float | None], ...] = ()
+    predicted: tuple[Predicted, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     narrow: str | None = None
     seeds: tuple[tuple[str, str], ...] = ()

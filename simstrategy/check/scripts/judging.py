@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from simstrategy.check.across import counted
+from simstrategy.check.across import ITS_OWN, counted
 from simstrategy.check.given import BACKENDS, Given
 from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws.cut import cut
@@ -55,6 +55,8 @@ def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
             text = _NOTHING_DONE.format(counted(idle[0]))
             yield row._replace(problem=None, finding=None, undecided=text, why="nothing to compare")
             continue
+        if row.undecided is not None:
+            study.note_undecided(by_parts=row.why == ITS_OWN, by_rounding=not row.why)
         if row.problem is not None and study.has_other_data((first, count)):
             yield row._replace(problem=None, finding=None, undecided=_OTHER_DATA, why="other global batches")
         else:
@@ -193,4 +195,6 @@ def _of_one_run(study: ScriptStudy, count: int) -> Iterator[Row]:
 
 def _repeated(study: ScriptStudy, count: int) -> Row:
     """Returns the row of the reference at a number of replicas: two equal runs give the same bits.  Clause: G-21."""
-    return repeated(study, count)._replace(schedule=study.schedule, events=study.first_runs[count].events)
+    row = repeated(study, count)._replace(schedule=study.schedule, events=study.first_runs[count].events)
+    finding = None if row.finding is None else row.finding._replace(schedule=study.schedule)
+    return row._replace(finding=finding)

@@ -10,7 +10,7 @@ from simstrategy.check.outcome import Outcome, VariableKind
 from simstrategy.check.scripts.facts import ScriptRun
 from simstrategy.check.scripts.printed import numbers_in
 
-__all__ = ["outcome_of"]
+__all__ = ["begins", "outcome_of"]
 
 
 def outcome_of(run: ScriptRun, pattern: "re.Pattern[str] | None") -> Outcome:
@@ -41,3 +41,8 @@ def outcome_of(run: ScriptRun, pattern: "re.Pattern[str] | None") -> Outcome:
         missing=run.missing,
         named=frozenset(value.path for value in run.values if not value.is_state),
     )
+
+
+def begins(run: ScriptRun) -> dict[str, list[bytes]]:
+    """Returns with what parameters begin, by path."""
+    return {value.path: [copy.tobytes() for copy in value.copies] for value in run.values if value.begins}

@@ -10,15 +10,17 @@ from simstrategy.check.causes.rounding import cancels
 from simstrategy.check.causes.steps import explain_steps
 from simstrategy.check.causes.varied import Arguments
 from simstrategy.check.causes.ways import ways_apart
-from simstrategy.check.compare import NUDGES, compare, exactly, sensitivity
+from simstrategy.check.compare import NUDGES, end_alike, sensitivity
 from simstrategy.check.injection import Fault
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
-from simstrategy.check.scripts.facts import Inputs, Runner, ScriptRun, ScriptSettings
-from simstrategy.check.scripts.outcomes import outcome_of
+from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings, Value
+from simstrategy.check.scripts.inputs import are_other_data, is_shared_out, other_rows
+from simstrategy.check.scripts.outcomes import begins, outcome_of
 from simstrategy.check.scripts.own_folders import OwnFolders
 from simstrategy.check.scripts.predicting import with_layers
 from simstrategy.check.scripts.printed import Output, unlike_numbers
+from simstrategy.check.scripts.shards import shards_of, with_whole
 from simstrategy.check.scripts.templates import REPLICAS, filled, names_in
 from simstrategy.check.shown import Way
 from simstrategy.device.narrow import coarsest
@@ -32,6 +34,11 @@ _ADDED: Final = "{}: order of additions"
 _NARROW: Final = (
     "The script computes in {dtype}, so what rounding may explain is measured by units of it where runs differ. "
     "Run it in float32, as with torch.autocast(..., enabled=False), to have smaller differences judged."
+)
+_PARTS: Final = (
+    "Of what each replica has a value of its own, parameters are compared whose parts, put together in the order of "
+    "the replicas, begin with the bits of one replica's whole: let 1 be the first number of replicas. Of others "
+    "observe the whole, which all replicas have gathered."
 )
 
 
@@ -62,10 +69,12 @@ class ScriptStudy:
         self._runner = runner
         self._arguments = tuple(arguments)
         self._pattern = pattern
-        self._folders = OwnFolders(self.notes, self._same)
+        self._folders = OwnFolders(self.notes, lambda one, other: end_alike(self._outcome(one), self._outcome(other)))
         self._measured: dict[int, Measured] = {}
         self._references: dict[int, ScriptRun] = {}
         """Recorded runs, by the number of replicas."""
+        self._begun: list[Value] = []
+        """With what parameters begin on one replica."""
         self._outputs: dict[int, Output] = {}
         """What replica 0 prints, by the number of replicas."""
         self._is_remarked = False
@@ -124,11 +133,21 @@ class ScriptStudy:
         narrow = coarsest([run.narrow for run in recorded if run.narrow is not None])
         if narrow is None and not any(cancels(run.steps) for run in recorded):
             return None
+        self._note_narrow(narrow)
+        one, other = [self._with_moved_sums(count, narrow) for count in counts]
+        return one, other
+
+    def note_undecided(self, *, by_parts: bool, by_rounding: bool) -> None:
+        """Notes what to do where a row is not judged: each replica has a value of its own, or rounding is coarse."""
+        if by_parts and _PARTS not in self.notes:
+            self.notes.append(_PARTS)
+        if by_rounding:
+            self._note_narrow(self._recorded(self.replicas[0]).narrow)
+
+    def _note_narrow(self, narrow: str | None) -> None:
         if narrow is not None and narrow not in self._narrow:
             self._narrow.append(narrow)
             self.notes.append(_NARROW.format(dtype=narrow))
-        one, other = [self._with_moved_sums(count, narrow) for count in counts]
-        return one, other
 
     def _with_moved_sums(self, replicas: int, narrow: str | None) -> Measured:
         found = self._moved_sums.get((replicas, narrow))
@@ -180,7 +199,7 @@ class ScriptStudy:
         Where parameters would begin with others, the lines that seed stay as they are: a model is no noise.
         """
         run = self._run(replicas, {}, reseeded=self.drawn_from((replicas, *self._references)))
-        if _begins(run) != _begins(self._recorded(replicas)):
+        if begins(run) != begins(self._recorded(replicas)):
             drawn = seeds_drawn(self._measured, self._measured)
             if not drawn:
                 return self.measured(replicas).first
@@ -195,22 +214,10 @@ class ScriptStudy:
                 yield way, self._outcome(self._run(replicas, {}, order=order))
 
     def has_other_data(self, counts: tuple[int, int]) -> bool:
-        """Returns whether each number of replicas has a global batch of its own: no law demands equal results then.
-
-        So it is where the replicas that two runs have in common are given the same, and others something else. So it is
-        too where every replica is given as many rows, whatever their number, unless an argument depends on the number:
-        it states that the runs have one batch. Replicas that are all given the same share no batch out.
-        """
+        """Returns whether each number of replicas has a global batch of its own: no law demands equal results then."""
         runs = [self.first_runs.get(count) for count in counts]
         one, other = [() if run is None else run.inputs for run in runs]
-        found = [[given.digest for given in run] for run in (one, other)]
-        common = min(map(len, found))
-        if not common or None in (*found[0], *found[1]) or any(len({*run}) < len(run) for run in found):
-            return False
-        if found[0][:common] == found[1][:common]:
-            return len({*found[0], *found[1]}) == max(map(len, found)) > common
-        rows = {given.rows for given in (*one, *other)}
-        return len(rows) == 1 and not rows & {None, 0} and REPLICAS not in names_in(self._arguments)
+        return are_other_data(one, other, is_stated=REPLICAS in names_in(self._arguments))
 
     def remark_on_output(self, counts: tuple[int, int]) -> None:
         """Notes, once, that replica 0 prints other numbers with another number of replicas, which nothing compares."""
@@ -238,10 +245,13 @@ class ScriptStudy:
             nudged=nudged,
             counts=counts,
             arguments=given,
-            shared_out=_is_shared_out(one.inputs, other.inputs),
+            shared_out=is_shared_out(one.inputs, other.inputs),
+            traced=other.traced,
         )
         sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, given.names, other.remarks)
         cause = with_lines(cause, sides)
+        if cause.kind is None and not arguments:
+            cause = cause._replace(text=f"{cause.text}{other_rows(one.inputs, other.inputs)}")
         if cause.kind is not None or arguments:
             return cause
         return with_layers(cause, counts, self._predicting, self._outcome, self.settings.exempt)
@@ -295,25 +305,11 @@ class ScriptStudy:
         order = order or self.settings.order
         made = ScriptSettings(replicas, given, order, nudge, detailed, laws, reseeded, sums=sums, predicting=predicting)
         with self._folders.one() as folder:
-            return self._runner.run(made._replace(narrow=narrow, folder=folder))
-
-    def _same(self, one: ScriptRun, other: ScriptRun) -> bool:
-        """Returns whether two runs have the same bits and end alike."""
-        first = self._outcome(one)
-        return compare(first, self._outcome(other), exactly(first)).equal_bits
+            run = self._runner.run(made._replace(narrow=narrow, folder=folder))
+        if replicas == self.replicas[0] == 1:
+            self._begun = self._begun or [value for value in run.values if value.begins]
+            return run
+        return with_whole(run, shards_of(self._begun, run.values, replicas), replicas)
 
     def _outcome(self, run: ScriptRun) -> Outcome:
         return outcome_of(run, self._pattern)
-
-
-def _is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool:
-    """Returns whether replicas are known to begin with rows of their own each, or all with those of the reference."""
-    digests = [given.digest for given in other]
-    if None in digests or len(reference) != 1:
-        return False
-    return len({*digests}) == len(digests) or {*other} == {*reference}
-
-
-def _begins(run: ScriptRun) -> dict[str, list[bytes]]:
-    """Returns with what parameters begin, by path."""
-    return {value.path: [copy.tobytes() for copy in value.copies] for value in run.values if value.begins}

@@ -281,3 +281,18 @@ def test_calls_that_replicas_make_for_other_names_are_found():
     cause = explained(reference, other)
     assert (cause.kind, cause.site) == ("different calls", "train.py:5")
     assert "key is 'image' on replica 0, 'text' on replica 1" in cause.text
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_list_of_parts_that_zeros_fill_up_stands_lawfully_and_no_later_step_accuses_it(steps):
+    """Every replica has gathered all parts.  What a later step has follows from the difference."""
+    whole = np.arange(1.0, 8.0)
+    filled = [np.arange(1.0, 5.0), np.array([5.0, 6.0, 7.0, 0.0])]
+    reference, run = [], []
+    for step in range(1, steps + 1):
+        reference += [held(4, "parts", whole * step, step=step), held(9, "total", [3.0, 1.5, 0.25], step=step)]
+        later = [part if step == 1 else part + 5 for part in filled]
+        run += [held(4, "parts", *later, step=step), held(9, "total", [4.5, 1.25, 0.75], step=step)]
+    found = explained([reference], [run, run], cause=UNKNOWN._replace(step=1, what="gradient"))
+    assert "parts" not in found.text, found.text
+    assert "it begins with 'total' at train.py:9" in found.text, found.text

@@ -145,6 +145,25 @@ def test_a_factor_that_is_a_power_of_the_number_of_replicas_is_named(factor: flo
     assert text in cause.text
 
 
+@pytest.mark.parametrize(("factor", "size"), [(2.0, "2"), (0.5, "1/2")])
+def test_a_factor_that_may_be_a_root_or_a_constant_is_called_neither(factor: float, size: str) -> None:
+    """J-23: with 4 replicas 2 is their root, the size of a group of them, and 2."""
+    terms = [np.asarray(factor * one / 4, np.float32) for one in (A, B, C, A)]
+    cause = explain([point(weighted((1 / 4, A), (1 / 4, B), (1 / 4, C), (1 / 4, A)))], [point(*terms)], counts=(1, 4))
+    assert (cause.kind, cause.also) == (FACTOR, (ROOT, NORMS_AGAIN))
+    assert f"it may as well be {size} whatever their number, or that of groups of 2 replicas" in cause.text
+    assert "Runs with another number of replicas, such as 2 or 3, distinguish these." in cause.text
+
+
+def test_a_factor_that_coarse_rounding_moves_has_the_kind_of_its_name() -> None:
+    """J-23: in bfloat16 the number of replicas is 1.9977, and one factor has one name and one kind."""
+    whole = weighted((1 / 2, A), (1 / 2, B))
+    terms = [np.asarray(1.9977 * one / 2, np.float32) for one in (A, B)]
+    cause = explain([point(whole)], [point(*terms)], units=[[0.02]], counts=(1, 2))
+    assert "(the number of replicas)" in cause.text
+    assert cause.kind != FACTOR, cause.text
+
+
 def test_a_factor_with_two_names_is_given_with_both() -> None:
     """J-23: 2 replicas, 2 steps."""
     reference = [point(A), point(B, step=2)]

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from simstrategy.check.causes.facts import StepFacts
-from simstrategy.check.scripts.facts import Inputs, Value, bits_equal
+from simstrategy.check.scripts.facts import Inputs, Predicted, Value, bits_equal
 from simstrategy_torch_distributed.checking.joining import Facts, Numbers, numbers_of, renumbered
 from simstrategy_torch_distributed.checking.steps import Form, Host, Together, kept, steps_of, together, whole
 from simstrategy_torch_distributed.watched.entries import Entry, read
@@ -33,7 +33,7 @@ class Found(NamedTuple):
     left: tuple[str, ...]
     draws: tuple[str, ...]
     inputs: tuple[Inputs, ...]
-    predicted: tuple[tuple[str, float | None], ...] = ()
+    predicted: tuple[Predicted, ...] = ()
     missing: tuple[tuple[str, str], ...] = ()
     steps_common: int | None = None
     narrow: frozenset[str] = frozenset()
@@ -94,6 +94,8 @@ class _Gathered:
         """Which ranks have a value, by its path."""
         self._after: dict[str, int] = {}
         """After which step a parameter is, by its path."""
+        self._named: dict[str, str] = {}
+        """The name of a parameter, by its path."""
         self._times: Counter[str] = Counter()
         self._unkept: dict[int, None] = {}
         self._generators: dict[str, dict[int, set[int]]] = {}
@@ -102,8 +104,8 @@ class _Gathered:
         """Of each line that seeds a generator, what each rank states of its seeds."""
         self.inputs: list[Inputs] = []
         """What each rank gives its modules."""
-        self.predicted: dict[tuple[str, float | None], None] = {}
-        """Texts on the layers that predict, and the shares that they drop."""
+        self.predicted: dict[Predicted, None] = {}
+        """The layers and functions that predict."""
         self.narrow: set[str] = set()
         """The names of narrow dtypes in which a rank computes."""
         self._ends: list[tuple[int, Entry]] = []
@@ -190,7 +192,7 @@ class _Gathered:
     def _add_draws(self, entry: Entry) -> None:
         facts = entry.facts
         if entry.what == "predicted":
-            self.predicted[facts["text"], facts["share"]] = None
+            self.predicted[Predicted(**facts)] = None
         elif entry.what == "seeds":
             self._seeds.setdefault(facts["source"], {})[len(self.made) - 1] = facts
 
@@ -202,6 +204,7 @@ class _Gathered:
         for name, after, form, array in zip(*kept(entry), entry.arrays, strict=False):
             path = _path(name, after)
             self._after[path] = after
+            self._named[path] = name
             self._ranks.setdefault(path, []).append(rank)
             self._add(path, array, form)
 
@@ -256,7 +259,7 @@ class _Gathered:
             if computed.startswith("float8"):
                 computed = "bfloat16"
             copies, after = copies[:1] if bits_equal(copies) else copies, self._after.get(path)
-            yield Value(path, copies, computed, after is not None, after == 0)
+            yield Value(path, copies, computed, after is not None, after == 0, self._named.get(path, ""))
         if self._are_numbered:
             self.left[f"Steps are compared at their time: {steps}."] = None
         elif steps:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simstrategy.check.causes.held import Held, Traced
+from simstrategy.check.causes.held import Change, Held, Traced
 from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.watched.entries import Entry, read
 
@@ -19,12 +19,13 @@ def traced_in(files: Sequence[Path], *, steps: int | None = None) -> Traced:
     steps: how many all ranks make, where some make more, so that a number that comes later is not one step on all of
     them; None where none makes more.
     """
-    held, lines = [], []
+    held, lines, changes = [], [], []
     for file in files:
         entries = [one for one in read(file) if steps is None or one.what != "held" or one.facts["step"] <= steps]
         held.append(tuple(_held(one) for one in entries if one.what == "held"))
         lines.append(tuple(line for one in entries if one.what == "lines" for line in _lines(one)))
-    return Traced(tuple(held), tuple(lines))
+        changes.append(tuple(change for one in entries if one.what == "changes" for change in _changes(one)))
+    return Traced(tuple(held), tuple(lines), tuple(changes))
 
 
 def _held(entry: Entry) -> Held:
@@ -40,6 +41,13 @@ def _held(entry: Entry) -> Held:
         facts["frame"],
         facts["graded"],
     )
+
+
+def _changes(entry: Entry) -> list[Change]:
+    return [
+        Change(_site((file, line)), step, frozenset(what), what == ["state"])
+        for file, line, step, what in entry.facts["changes"]
+    ]
 
 
 def _lines(entry: Entry) -> list[tuple[str, int]]:

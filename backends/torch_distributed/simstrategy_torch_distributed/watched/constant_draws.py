@@ -1,15 +1,15 @@
 """Gives a constant in place of what functions of torch draw for samples while a script trains, in a rank.
 
-Functions of dropout leave their input as it is, as in a prediction. Random numbers are replaced by their mean where a
-module's forward pass draws them, and where they are like a tensor that is no parameter. What is drawn for data,
-first values and samplers stays: constants in place of data would hide every difference.
+Functions of dropout leave their input as it is, as in a prediction. Random numbers are replaced by their mean, or by
+another constant, where a module's forward pass draws them, and where they are like a tensor that is no parameter. What
+is drawn for data, first values and samplers stays: constants in place of data would hide every difference.
 """
 
 import inspect
 import sys
 from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import Any, Final, final
+from typing import Any, Final, Protocol, final
 
 import torch
 from torch.nn import functional
@@ -38,20 +38,27 @@ _DROPOUT: Final = {
 """Functions that drop elements, with their parameters, of which `p` or `dropout_p` is how many."""
 
 
-def _mean_of_normal(given: tuple[Any, ...], named: _Found) -> Any:
-    """Returns the mean that a call of normal or normal_ is given; its first argument, after the tensor of a method."""
-    return given[0] if given else named.get("mean", 0.0)
+def _of_normal(place: float, given: tuple[Any, ...], named: _Found) -> Any:
+    """Returns a constant for what normal or normal_ is given: mean and deviation, after the tensor of a method."""
+    mean, deviation = (*given, *(0.0, 1.0)[len(given) :])[:2]
+    mean = named.get("mean", mean)
+    return mean + place * named.get("std", deviation) if place else mean
 
 
-def _middle(given: tuple[Any, ...], named: _Found) -> Any:
+def _of_uniform(place: float, given: tuple[Any, ...], named: _Found) -> Any:
     low, high = (*given, *(0.0, 1.0)[len(given) :])[:2]
-    return (named.get("from", low) + named.get("to", high)) / 2
+    low, high = named.get("from", low), named.get("to", high)
+    return (low + high) / 2 + place * (high - low) / 4
 
 
-def _likelier(given: tuple[Any, ...], named: _Found) -> Any:
-    """Returns 0 or 1, whichever is likelier, for what bernoulli is given: shares […], or any tensor and one share."""
+def _of_bernoulli(place: float, given: tuple[Any, ...], named: _Found) -> Any:
+    """Returns 0 or 1 for what bernoulli is given: shares […], or any tensor and one share.
+
+    It is the likelier one, or the other one elsewhere.
+    """
     share = named.get("p", given[1] if len(given) > 1 else given[0])
-    return (torch.as_tensor(share) > 1 / 2).float()
+    likelier = (torch.as_tensor(share) > 1 / 2).float()
+    return 1 - likelier if place else likelier
 
 
 def _share_of(given: tuple[Any, ...], named: _Found) -> float | None:
@@ -60,35 +67,53 @@ def _share_of(given: tuple[Any, ...], named: _Found) -> float | None:
     return float(share.reshape(-1)[0]) if share.numel() and bool((share == share.reshape(-1)[0]).all()) else None
 
 
-_Mean = Callable[[tuple[Any, ...], _Found], Any]
+_Constant = Callable[[float, tuple[Any, ...], _Found], Any]
 
-_LIKE: Final[dict[Any, _Mean]] = {torch.rand_like: lambda *_: 0.5, torch.randn_like: lambda *_: 0.0}
+_ELSEWHERE: Final = 1.0
+"""Where another constant than the mean is: so many deviations of normal numbers above it.
+
+No factor leaves it as it is, as it does zeros.
+"""
+_LIKE: Final[dict[Any, _Constant]] = {
+    torch.rand_like: lambda place, *_: _of_uniform(place, (), {}),
+    torch.randn_like: lambda place, *_: place,
+}
 """Functions that return numbers for a tensor that they are given, with what is in their place."""
-_NUMBERS: Final[dict[Any, _Mean]] = _LIKE | {
-    torch.rand: lambda *_: 0.5,
-    torch.randn: lambda *_: 0.0,
-    torch.normal: _mean_of_normal,
-    torch.bernoulli: _likelier,
+_NUMBERS: Final[dict[Any, _Constant]] = _LIKE | {
+    torch.rand: lambda place, *_: _of_uniform(place, (), {}),
+    torch.randn: lambda place, *_: place,
+    torch.normal: _of_normal,
+    torch.bernoulli: _of_bernoulli,
 }
 """Functions that return new numbers, with what is in their place."""
-_WRITTEN: Final[dict[Any, _Mean]] = {
-    torch.Tensor.normal_: _mean_of_normal,
-    torch.Tensor.uniform_: _middle,
+_WRITTEN: Final[dict[Any, _Constant]] = {
+    torch.Tensor.normal_: _of_normal,
+    torch.Tensor.uniform_: _of_uniform,
 }
 """Methods that write numbers into a tensor, with what is in their place, from their arguments after the tensor."""
 
 
+class Note(Protocol):
+    """Receives a draw."""
+
+    def __call__(self, name: str, share: float | None, *, is_constant: bool) -> None:
+        """name: of a function, with its line."""
+
+
 @final
 class ConstantDraws(TorchFunctionMode):
-    """Replaces draws from `begin` on.  note: receives a function and its line, in words, and a share, at each call.
+    """Replaces draws from `begin` on.
 
-    is_inside: returns whether the forward pass of a module runs.
+    note: receives a function and its line, in words, a share, and whether a constant is in its place, at each call.
+    is_inside: returns whether the forward pass of a module runs. is_elsewhere: whether the constant is another one than
+    the mean.
     """
 
-    def __init__(self, note: Callable[[str, float | None], None], is_inside: Callable[[], bool]) -> None:
+    def __init__(self, note: Note, is_inside: Callable[[], bool], *, is_elsewhere: bool = False) -> None:
         TorchFunctionMode.__init__(self)
         self._note = note
         self._is_inside = is_inside
+        self._place = _ELSEWHERE if is_elsewhere else 0.0
 
     def begin(self) -> None:
         self.__enter__()  # type: ignore[no-untyped-call]  # for the rest of the process
@@ -104,7 +129,7 @@ class ConstantDraws(TorchFunctionMode):
             given = found.arguments
             share = "p" if "p" in given else "dropout_p"
             if given.get("training", True) and given[share]:
-                self._note_call(func, given[share])
+                self._note_call(func, given[share], is_constant=False)
                 given[share] = 0.0
             return func(*found.args, **found.kwargs)
         made = func(*args, **named)
@@ -115,13 +140,14 @@ class ConstantDraws(TorchFunctionMode):
         module = _module_of(sys._getframe(1))
         if module.startswith("torch.") and not module.startswith(_DISTRIBUTIONS):
             return made
-        self._note_call(func, _share_of(args, named) if func is torch.bernoulli else None)
-        value = _NUMBERS[func](args, named) if func in _NUMBERS else _WRITTEN[func](args[1:], named)
+        self._note_call(func, _share_of(args, named) if func is torch.bernoulli else None, is_constant=True)
+        of_call = (args, named) if func in _NUMBERS else (args[1:], named)
+        value = (_NUMBERS | _WRITTEN)[func](self._place, *of_call)
         with torch.no_grad():
             return made.copy_(value) if isinstance(value, torch.Tensor) else made.fill_(value)
 
-    def _note_call(self, func: Any, share: float | None) -> None:
-        self._note(f"{func.__name__} at {describe_site(site_of(sys._getframe(2)))}", share)
+    def _note_call(self, func: Any, share: float | None, *, is_constant: bool) -> None:
+        self._note(f"{func.__name__} at {describe_site(site_of(sys._getframe(2)))}", share, is_constant=is_constant)
 
 
 def _module_of(frame: FrameType) -> str:

@@ -17,7 +17,7 @@ from xxhash import xxh3_64_intdigest
 
 from simstrategy_torch_distributed.watched.parts import is_readable, part_of
 
-__all__ = ["Contents", "addresses_of", "attributes_of", "contents_of"]
+__all__ = ["Contents", "addresses_of", "attributes_of", "contents_of", "optimizers_of"]
 
 _ELEMENTS_MAX: Final = 1 << 14
 _LEAVES_MAX: Final = 256
@@ -88,6 +88,13 @@ def _own(value: object) -> list[tuple[str, object]]:
         return list(vars(value).items())
     except TypeError:  # it has slots alone
         return []
+
+
+def optimizers_of(value: object) -> list[Optimizer]:
+    """Returns an optimizer, or those that an object of a class of the script has."""
+    if isinstance(value, Optimizer):
+        return [value] if "state" in vars(value) else []
+    return [held for _, held in _own(value) if isinstance(held, Optimizer) and "state" in vars(held)]
 
 
 def addresses_of(value: object) -> set[int]:

@@ -17,7 +17,14 @@ import numpy as np
 
 from simstrategy.run.frames import is_users
 from simstrategy_torch_distributed.generators import GLOBAL
-from simstrategy_torch_distributed.watched.contents import Contents, addresses_of, attributes_of, contents_of
+from simstrategy_torch_distributed.watched.changes import Changes
+from simstrategy_torch_distributed.watched.contents import (
+    Contents,
+    addresses_of,
+    attributes_of,
+    contents_of,
+    optimizers_of,
+)
 from simstrategy_torch_distributed.watched.entries import append
 
 __all__ = ["Names"]
@@ -61,6 +68,7 @@ class Names:
 
     def __init__(self, file: str, step: Callable[[], int], made: Callable[[], int]) -> None:
         self._file = file
+        self._changes = Changes(file, step)
         self._step = step
         self._made = made
         self._frames: dict[int, _Seen] = {}
@@ -74,11 +82,13 @@ class Names:
 
     def begin(self) -> None:
         """Begins to trace this thread."""
+        self._changes.begin()
         sys.settrace(self._enter)
 
     def end(self) -> None:
         """Ends to trace, and writes what was noted."""
         sys.settrace(None)
+        self._changes.end()
         for facts, (leaves, _, _) in self._values:
             append(self._file, "held", facts, leaves)
         files = list(dict.fromkeys(file for file, _, _ in self._lines))
@@ -132,6 +142,7 @@ class Names:
             self._look(frame, seen, name, line)
         seen.changed.clear()
         self._look_at_generator(frame, seen)
+        self._changes.line(frame.f_code.co_filename, seen.line)
         if event == "line":
             seen.line = frame.f_lineno
             self._lines.append((frame.f_code.co_filename, frame.f_lineno, self._step()))
@@ -167,6 +178,8 @@ class Names:
                 seen.bare.discard(name)
                 self._note(frame, seen.line, name, "", found)
             seen.values[name] = (value, found.digest)
+        for optimizer in optimizers_of(value):
+            self._changes.look_at(optimizer, frame.f_code.co_filename, seen.line)
         for attribute, held in attributes_of(value):
             key = (id(value), attribute)
             self._kept[key[0]] = value

@@ -30,18 +30,27 @@ _KERAS: Final = {
         *("GaussianDropout", "GaussianNoise", "AlphaDropout"),
     ),
 }
+_ELSEWHERE: Final = "elsewhere"
 _NORMALISES: Final = "{name} normalises each replica's part by its own statistics"
 _SYNCHRONISED: Final = "; use torch.nn.SyncBatchNorm for the statistics of the whole batch"
 _DRAWS: Final = "{name} draws random numbers for each replica's part separately"
 _DRAWS_THERE: Final = "{name} draws random numbers in each replica"
 
 
+_DOES: Final = {"statistics": "normalises", "draws": "draws"}
+
+
 @final
 class Predicting:
-    """What a rank does.  kinds: of layers, "statistics", "draws" or both. file: receives a text for each layer."""
+    """What a rank does.
+
+    kinds: of layers, "statistics", "draws" or both; "elsewhere" besides for another constant than the mean in place of
+    what is drawn. file: receives an entry for each layer or function.
+    """
 
     def __init__(self, file: str, kinds: tuple[str, ...]) -> None:
-        self._file, self._kinds = file, kinds
+        self._file, self._kinds = file, tuple([kind for kind in kinds if kind != _ELSEWHERE])
+        self._is_elsewhere = _ELSEWHERE in kinds
         self._stopped: list[nn.Module] = []
         """The modules that predict now, though they train."""
         self._depth = 0
@@ -53,7 +62,8 @@ class Predicting:
         register_module_forward_pre_hook(self.before)
         register_module_forward_hook(self.after, always_call=True)
         if "draws" in self._kinds:
-            ConstantDraws(self._note_function, lambda: self._depth > 0).begin()
+            drawn = ConstantDraws(self._note_function, lambda: self._depth > 0, is_elsewhere=self._is_elsewhere)
+            drawn.begin()
 
     def before(self, module: nn.Module, _inputs: Any) -> None:
         self._depth += 1
@@ -76,18 +86,19 @@ class Predicting:
             module.training = True
             self._stopped = [one for one in self._stopped if one is not module]
 
-    def _note_function(self, name: str, share: float | None) -> None:
-        self._append(_DRAWS_THERE.format(name=name), share)
+    def _note_function(self, name: str, share: float | None, *, is_constant: bool) -> None:
+        self._append(name, "draws", _DRAWS_THERE.format(name=name), share, is_constant=is_constant)
 
     def _note_keras(self, kind: str, layer: Any) -> None:
         self._note(kind, f"{layer.name} ({type(layer).__name__})", "")
 
     def _note(self, kind: str, name: str, instead: str, share: float | None = None) -> None:
         text = (_NORMALISES.format(name=name) + instead) if kind == "statistics" else _DRAWS.format(name=name)
-        self._append(text, share)
+        self._append(name, _DOES[kind], text, share)
 
-    def _append(self, text: str, share: float | None) -> None:
-        """Writes a text once.  share: of the elements that are dropped, or ones, in the first call."""
+    def _append(self, name: str, does: str, text: str, share: float | None, *, is_constant: bool = False) -> None:
+        """Writes a layer or function once, as a `Predicted`, with the share that it has in its first call."""
         if text not in self._noted:
             self._noted.add(text)
-            append(self._file, "predicted", {"text": text, "share": share}, [])
+            facts = {"name": name, "does": does, "text": text, "share": share, "is_constant": is_constant}
+            append(self._file, "predicted", facts, [])

@@ -1,0 +1,99 @@
+"""Which lines of a script write parameters of modules, or give an optimizer another state, in the process of a rank.
+
+A tensor counts its writes, so that only what was written is looked at. What optimizers write in steps is left out.
+"""
+
+import weakref
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, final
+
+import torch
+from torch.nn.modules.module import register_module_parameter_registration_hook
+from torch.nn.parameter import is_lazy
+from torch.optim import Optimizer
+from xxhash import xxh3_64_hexdigest
+
+from simstrategy_torch_distributed.watched.entries import append
+from simstrategy_torch_distributed.watched.parts import is_readable, part_of
+
+__all__ = ["Changes"]
+
+_PARAMETERS_MAX: Final = 2_000
+"""Of more parameters not every line can be asked."""
+_CHANGES_MAX: Final = 5_000
+_STATE: Final = "state"
+"""What stands in place of digests where an optimizer has another state."""
+
+
+class _Known(NamedTuple):
+    """A parameter as it was seen last.  version: how often it was written. place: of its first element."""
+
+    tensor: "weakref.ref[torch.Tensor]"
+    version: int
+    place: int
+
+
+@final
+class Changes:
+    """The writes of one rank.  file: for them. step: returns the number of the optimizers' next step."""
+
+    def __init__(self, file: str, step: Callable[[], int]) -> None:
+        self._file = file
+        self._step = step
+        self._known: list[_Known] = []
+        self._states: dict[int, tuple[Optimizer, object]] = {}
+        """Of each optimizer that a name holds, the state that it had last."""
+        self._found: list[tuple[str, int, int, list[str]]] = []
+        self._seen = 1
+
+    def begin(self) -> None:
+        register_module_parameter_registration_hook(self._registered)
+
+    def end(self) -> None:
+        append(self._file, "changes", {"changes": self._found}, [])
+
+    def line(self, file: str, number: int) -> None:
+        """Notes what a line that has run has written."""
+        written = []
+        for place, (reference, version, first) in enumerate(self._known):
+            one = reference()
+            if one is None:
+                continue
+            now = one._version, _place(one)  # noqa: SLF001 - torch documents it, and has no other name
+            if now != (version, first):
+                self._known[place] = _Known(reference, *now)
+                written.append(one)
+        step = self._step()
+        if written and step == self._seen:
+            self._add(file, number, [_digest(one) for one in written])
+        self._seen = step
+
+    def look_at(self, optimizer: Optimizer, file: str, number: int) -> None:
+        """Notes that a line has given an optimizer another state, as one that is loaded."""
+        before = self._states.get(id(optimizer))
+        self._states[id(optimizer)] = optimizer, optimizer.state
+        if before is not None and before[1] is not optimizer.state:
+            self._add(file, number, [_STATE])
+
+    def _add(self, file: str, number: int, what: list[str]) -> None:
+        if len(self._found) < _CHANGES_MAX:
+            self._found.append((file, number, self._step(), what))
+
+    def _registered(self, _module: Any, _name: str, parameter: torch.Tensor | None) -> None:
+        self._known = [known for known in self._known if known.tensor() is not None]
+        if parameter is not None and len(self._known) < _PARAMETERS_MAX and _is_plain(parameter):
+            # What a module begins with is written, too: a line that makes it is noted.
+            self._known.append(_Known(weakref.ref(parameter), -1, -1))
+
+
+def _is_plain(one: torch.Tensor) -> bool:
+    return not is_lazy(one) and is_readable(one) and one.layout == torch.strided and type(one.data) is torch.Tensor
+
+
+def _place(one: torch.Tensor) -> int:
+    return one.data_ptr()
+
+
+def _digest(one: torch.Tensor) -> str:
+    """Returns a text that is equal for equal elements, as `check.causes.alone` makes one of what a step begins with."""
+    return xxh3_64_hexdigest(part_of(one).array.tobytes())

@@ -1,0 +1,57 @@
+"""What replicas give the modules of a script: whether the runs on two numbers of replicas have one global batch."""
+
+from collections.abc import Sequence
+
+from simstrategy.check.scripts.facts import Inputs
+
+__all__ = ["are_other_data", "is_shared_out", "other_rows"]
+
+
+def are_other_data(one: Sequence[Inputs], other: Sequence[Inputs], *, is_stated: bool) -> bool:
+    """Returns whether two runs are known to have other global batches.
+
+    So it is where the replicas that both have in common are given the same, and others something else, unless all
+    together are given as many rows up to the first step in both: then they share out the turns of an accumulation. So
+    it is too where every replica is given as many rows, whatever their number, unless an argument depends on it
+    (is_stated): it states that the runs have one batch. Replicas that are all given the same share no batch out.
+    """
+    found = [[given.digest for given in run] for run in (one, other)]
+    common = min(map(len, found))
+    if not common or None in (*found[0], *found[1]) or any(len({*run}) < len(run) for run in found):
+        return False
+    if found[0][:common] == found[1][:common]:
+        totals = [_rows_of(run) for run in (one, other)]
+        if totals[0] is not None and totals[0] == totals[1]:
+            return False
+        return len({*found[0], *found[1]}) == max(map(len, found)) > common
+    rows = {given.rows for given in (*one, *other)}
+    return len(rows) == 1 and not rows & {None, 0} and not is_stated
+
+
+def is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool:
+    """Returns whether replicas are known to begin with rows of their own each, or all with those of the reference."""
+    digests = [given.digest for given in other]
+    if None in digests or len(reference) != 1:
+        return False
+    return len({*digests}) == len(digests) or {*other} == {*reference}
+
+
+def other_rows(reference: Sequence[Inputs], other: Sequence[Inputs]) -> str:
+    """Returns that all replicas together give their modules other numbers of rows, as a sentence; "" elsewhere.
+
+    Replicas that are given the same share no rows out.
+    """
+    counts = [_rows_of(run) for run in (reference, other)]
+    digests = [given.digest for given in other]
+    if None in (*counts, *digests) or not all(counts) or counts[0] == counts[1] or len({*digests}) < len(digests):
+        return ""
+    return (
+        f" Up to its first step all replicas give their modules {counts[1]} rows, and {counts[0]} in the reference: "
+        f"the runs may have other global batches."
+    )
+
+
+def _rows_of(run: Sequence[Inputs]) -> int | None:
+    """Returns how many rows all replicas give their modules up to the first step; None where that is not known."""
+    rows = [given.rows for given in run]
+    return None if None in rows else sum(one or 0 for one in rows)
