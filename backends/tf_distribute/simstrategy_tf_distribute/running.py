@@ -1,6 +1,5 @@
 """Runs a program once under an observed MirroredStrategy, and returns its outcome and recording."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -14,11 +13,11 @@ from simstrategy.check.contents import Contents
 from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Outcome, computed_in, program_folder, source_of
 from simstrategy.errors import InvalidArgument
-from simstrategy.run import raised_where, stated_site
-from simstrategy.short_repr import error_text
+from simstrategy.run import stated_site
 from simstrategy.trace import Recorder, Recording, Trace
 from simstrategy_tf_distribute.closely import StepsEnded, line_by_line
 from simstrategy_tf_distribute.devices import ObservedStrategy
+from simstrategy_tf_distribute.error_texts import shown_error, where_raised
 from simstrategy_tf_distribute.layers import at_most, coarsest_dtype
 from simstrategy_tf_distribute.lines import Site
 from simstrategy_tf_distribute.narrow import narrow_of
@@ -150,9 +149,7 @@ def run_under(
         raise
     except BaseException as caught:  # noqa: BLE001 - compared like a value: both may raise the same
         error = observation.disagreement or caught
-        # TensorFlow numbers its traced functions and resources, and never starts again.
-        raised = (type(error).__name__, re.sub(r"([_/])\d+\b", r"\1N", error_text(error)))
-        notes = (raised_where(caught, with_text=False),)
+        raised, notes = (type(error).__name__, shown_error(error)), (where_raised(caught),)
     kept = observation.variables.kept()
     found.leaves.extend(kept.leaves)
     # A layer may compute in a narrower dtype than its variables have.
