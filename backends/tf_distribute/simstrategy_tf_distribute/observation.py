@@ -19,6 +19,7 @@ from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.iterators import forget, kept, untuned
 from simstrategy_tf_distribute.lines import Lines, Site, reads_data
 from simstrategy_tf_distribute.observing import Observer, nudged_dataset
+from simstrategy_tf_distribute.outside import Outside
 from simstrategy_tf_distribute.undistributed import Undistributed, undistributed
 from simstrategy_tf_distribute.variables import MOVABLE, Variables
 
@@ -47,6 +48,7 @@ class Observation:
     ) -> None:
         self.lines, self.trace, self.observer = lines, trace, observer
         self.variables = Variables(None if observer is None else self._wrote, lines)
+        self.outside = Outside(lines)
         self.closely: Closely | None = None
         """What records more of a run, where a cause is looked for; `record_closely` sets it."""
         self.disagreement: ReplicasDisagree | None = None

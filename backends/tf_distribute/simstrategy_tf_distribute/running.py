@@ -23,6 +23,7 @@ from simstrategy_tf_distribute.lines import Site
 from simstrategy_tf_distribute.narrow import narrow_of
 from simstrategy_tf_distribute.observation import Observation
 from simstrategy_tf_distribute.observing import Observer, Steps, first_not_finite
+from simstrategy_tf_distribute.outside import Shared
 from simstrategy_tf_distribute.results import contents_of_result, models_of
 from simstrategy_tf_distribute.undistributed import Undistributed
 from simstrategy_tf_distribute.variables import nudged_variables
@@ -40,7 +41,7 @@ class Run(NamedTuple):
 
     models: the Keras models in its result. combined: as of `Variables`. undistributed: where all replicas are given the
     same examples. named: the named values of its replica functions, where it ran line by line. narrow: the coarsest
-    narrow dtype in which it computes, or None.
+    narrow dtype in which it computes, or None. shared: the variables made outside of the scope that replicas write.
     """
 
     outcome: Outcome
@@ -50,6 +51,7 @@ class Run(NamedTuple):
     undistributed: Sequence[Undistributed]
     named: Sequence[NamedValue] = ()
     narrow: str | None = None
+    shared: Sequence[Shared] = ()
 
 
 def run_once(
@@ -120,6 +122,7 @@ def _attempt(
         tuple(observation.undistributed),
         () if more is None else more.named,
         narrow_of(() if observation.observer is None else observation.observer.graphs.found, models),
+        observation.outside.shared(),
     )
 
 
@@ -140,7 +143,7 @@ def run_under(
     notes: tuple[str, ...] = ()
     found, models = Contents.none(), []
     try:
-        with same_folder(), nullcontext() if pattern is None else nudged_variables(pattern):
+        with same_folder(), observation.outside.watch(), nullcontext() if pattern is None else nudged_variables(pattern):
             result = program(strategy)
         models = models_of(result)
         if result is not None:

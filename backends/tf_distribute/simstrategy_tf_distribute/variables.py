@@ -19,14 +19,14 @@ from simstrategy.device.perturbed import perturb
 from simstrategy.trace import describe_site
 from simstrategy_tf_distribute.lines import Lines, Site
 
-__all__ = ["MOVABLE", "Kept", "Variables", "is_own", "name_of", "nudged_variables"]
+__all__ = ["MOVABLE", "WRITES", "Kept", "Variables", "is_own", "name_of", "nudged_variables", "watched"]
 
 Host = np.ndarray[Any, Any]
 
 MOVABLE: Final = (tf.float16, tf.float32, tf.float64)
 """The dtypes of values that can be changed by one ulp."""
 
-_WRITES: Final = ("assign", "assign_add", "assign_sub")
+WRITES: Final = ("assign", "assign_add", "assign_sub")
 
 _METRIC: Final = "it is the state of a Keras metric, whose result is compared where the program returns it"
 
@@ -150,9 +150,9 @@ class Variables:
 
     def _watch(self, variable: Any, on_write: OnWrite) -> None:
         for replica, component in enumerate(variable.values):
-            for operation in _WRITES:
+            for operation in WRITES:
                 note = partial(self._wrote, replica, name_of(variable), operation, component, on_write)
-                setattr(component, operation, _watched(getattr(component, operation), note))
+                setattr(component, operation, watched(getattr(component, operation), note))
 
     def _wrote(
         self, replica: int, name: str, operation: str, component: Any, on_write: OnWrite, frame: FrameType
@@ -176,8 +176,8 @@ def _callers() -> Iterator[Any]:
         frame = frame.f_back
 
 
-def _watched(write: Callable[..., Any], note: Callable[[FrameType], None]) -> Callable[..., Any]:
-    """Returns a component's method that reports each write after it was made."""
+def watched(write: Callable[..., Any], note: Callable[[FrameType], None]) -> Callable[..., Any]:
+    """Returns the method of a variable or of its component, which notes each write after it was made."""
 
     def called(*args: Any, **settings: Any) -> Any:
         result = write(*args, **settings)
