@@ -42,6 +42,7 @@ class Run(NamedTuple):
     models: the Keras models in its result. combined: as of `Variables`. undistributed: where all replicas are given the
     same examples. named: the named values of its replica functions, where it ran line by line. narrow: the coarsest
     narrow dtype in which it computes, or None. shared: the variables made outside of the scope that replicas write.
+    layers: the layers of Keras that made variables in the scope, also of models that are not in the result.
     """
 
     outcome: Outcome
@@ -52,6 +53,7 @@ class Run(NamedTuple):
     named: Sequence[NamedValue] = ()
     narrow: str | None = None
     shared: Sequence[Shared] = ()
+    layers: Sequence[Any] = ()
 
 
 def run_once(
@@ -123,6 +125,7 @@ def _attempt(
         () if more is None else more.named,
         narrow_of(() if observation.observer is None else observation.observer.graphs.found, models),
         observation.outside.shared(),
+        tuple(observation.variables.layers),
     )
 
 

@@ -124,7 +124,7 @@ class TensorFlowRuns:
         if cause.certain:
             return cause
         known = self.measured(counts[0]), self.measured(counts[1])
-        layers = list(layers_on_their_own(self._runs[counts[0]].models))
+        layers = list(layers_on_their_own(_layers(self._runs[counts[0]])))
         found = self._again.predicting(cause, layers, counts)
         if found is not None:
             return found
@@ -137,7 +137,7 @@ class TensorFlowRuns:
         """Returns the cause for another run than those of this object, of what was reduced.  recording: of it."""
         run = self._runs[counts[0]]
         shared = hints_of(run.shared, None)
-        return _with_hints(self._of_reductions(recording, counts), layers_on_their_own(run.models), shared)
+        return _with_hints(self._of_reductions(recording, counts), layers_on_their_own(_layers(run)), shared)
 
     def _of_reductions(self, recording: Recording, counts: tuple[int, int]) -> Cause:
         one, other = _reductions(self._runs[counts[0]].recording), _reductions(recording)
@@ -212,6 +212,10 @@ def _with_hints(cause: Cause, layers: Iterable[OwnPart], shared: Iterable[str]) 
     """
     hints = [] if cause.certain else [*shared, *[one.text for one in layers]]
     return cause._replace(text="\n  ".join([cause.text, *hints]))
+
+
+def _layers(run: Run) -> Sequence[Any]:
+    return (*run.models, *run.layers)
 
 
 def _reductions(recording: Recording) -> Recording:

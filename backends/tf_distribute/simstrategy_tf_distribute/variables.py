@@ -67,6 +67,8 @@ class Variables:
         self.made: list[Any] = []
         self.made_at: list[Site | None] = []
         """The user's line that made each of them; None where libraries alone did."""
+        self.layers: list[Any] = []
+        """The layers of Keras that have made some of them, also where the program does not return their model."""
         self._metrics: list[Any] = []
         self._on_write = on_write
         self._lines = lines
@@ -142,6 +144,9 @@ class Variables:
             self.made_at.append(self._lines.users(sys._getframe(1)))
             if any(isinstance(one, keras.metrics.Metric) for one in _callers()):
                 self._metrics.append(variable)
+            layer = next((one for one in _callers() if isinstance(one, keras.layers.Layer)), None)
+            if layer is not None and all(layer is not one for one in self.layers):
+                self.layers.append(layer)
             if is_own(variable):
                 self._watch(variable, partial(self._noted, len(self.made) - 1))
             elif self._on_write is not None:
