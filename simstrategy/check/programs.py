@@ -1,6 +1,7 @@
 """Loads a program from a Python file."""
 
 import importlib.util
+import re
 import stat
 import sys
 from pathlib import Path
@@ -26,6 +27,8 @@ _PARAMETERS: Final = (
     (b"import jax", "mesh: jax.sharding.Mesh"),
 )
 """What a script of another library has in it, and the parameter of a program for that library."""
+
+_HAS_PROGRAMS: Final = re.compile(rb"def \w+\(\s*(strategy|mesh)\b")
 
 _SCRIPT: Final = (
     "Move what the script does into `def {function}({parameter})` at the top level, take the {name} that it is given in "
@@ -77,7 +80,7 @@ def _advice(path: Path, file: str | Path, function: str) -> str:
     source = path.read_bytes()
     if b"init_process_group" in source:
         return f"To check it whole, as torchrun starts it: simstrategy check --as torchrun {file}"
-    for sign, parameter in _PARAMETERS:
+    for sign, parameter in () if _HAS_PROGRAMS.search(source) else _PARAMETERS:
         if sign in source:
             return _SCRIPT.format(function=function, parameter=parameter, name=parameter.partition(":")[0])
     return "Define it at the top level."
