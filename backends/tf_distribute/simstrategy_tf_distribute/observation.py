@@ -65,8 +65,12 @@ class Observation:
     def record_closely(self, recorder: Recorder, last: int | None) -> Closely:
         """Records more of the run that follows.  last: the last step that is run, or None."""
         closely = self.closely = Closely(recorder, self.variables, last)
-        self.variables.on_any_write = lambda component, frame: closely.writes(component, self.lines.users(frame))
+        self.variables.on_any_write = lambda *write: closely.writes(write[3], self.lines.users(write[4]))
         return closely
+
+    def record_direct_writes(self) -> None:
+        """Records as well what the program itself writes outside of replica functions: each worker may write its own."""
+        self.variables.on_any_write = self._wrote_directly
 
     @contextmanager
     def scope(self, entered: Any) -> Iterator[Any]:
@@ -140,6 +144,11 @@ class Observation:
     def _wrote(self, replica: int, name: str, operation: str, component: Any, frame: FrameType) -> None:
         if self.observer is not None and self.closely is None:  # which records what a step has changed in all
             self.observer.wrote(replica, name, operation, component, frame)
+
+    def _wrote_directly(self, replica: int, name: str, operation: str, component: Any, frame: FrameType) -> None:
+        is_direct = tf.distribute.in_cross_replica_context() and self.lines.combined is None
+        if is_direct and tf.executing_eagerly() and self.lines.users(frame) is not None:
+            self._wrote(replica, name, operation, component, frame)
 
     def _note_undistributed(self, frame: FrameType, given: Any, site: Site) -> None:
         """Notes where a run of the user's file gives all replicas of this process the same examples."""

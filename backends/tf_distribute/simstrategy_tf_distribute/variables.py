@@ -60,8 +60,8 @@ class Variables:
     finds the lines of writes to what is combined where it is read.
     """
 
-    on_any_write: Callable[[Any, FrameType], None] | None = None
-    """Receives the component and the caller's frame of each write, also of one outside replica functions."""
+    on_any_write: OnWrite | None = None
+    """Is called after each write of a component, also of one outside replica functions."""
 
     def __init__(self, on_write: OnWrite | None, lines: Lines) -> None:
         self.made: list[Any] = []
@@ -165,7 +165,7 @@ class Variables:
         if not tf.distribute.in_cross_replica_context() and tf.distribute.get_replica_context() is not None:
             on_write(replica, name, operation, component, frame)
         if self.on_any_write is not None:
-            self.on_any_write(component, frame)
+            self.on_any_write(replica, name, operation, component, frame)
 
     def _noted(self, number: int, _replica: int, _name: str, operation: str, _component: Any, frame: FrameType) -> None:
         site = self._lines.users(frame)
