@@ -31,8 +31,9 @@ _PARAMETERS: Final = (
 _HAS_PROGRAMS: Final = re.compile(rb"def \w+\(\s*(strategy|mesh)\b")
 
 _SCRIPT: Final = (
-    "Move what the script does into `def {function}({parameter})` at the top level, take the {name} that it is given in "
-    "place of one that the script makes, and return losses and weights. For a function of another name give --function."
+    "Move what the script does into `def {function}({parameter})` at the top level, take the {name} that it is given "
+    "in place of one that the script makes, and return losses and weights. For a function of another name give "
+    "--function."
 )
 
 

@@ -31,7 +31,7 @@ _NUMBERED: Final = ("{{node", "__inference_", "FuncGraph(")
 
 
 def shown_error(error: BaseException) -> str:
-    """Returns an error's text: without colours, the frames of libraries, and numbers that TensorFlow goes on counting."""
+    """Returns an error's text without colours, frames of libraries, and numbers that TensorFlow goes on counting."""
     text = _COLOUR.sub("", error_text(error))
     is_numbered = isinstance(error, tf.errors.OpError) or any(sign in text for sign in _NUMBERED)
     return "\n".join(_users_lines(text.splitlines(), is_numbered=is_numbered))

@@ -69,7 +69,7 @@ class Observation:
         return closely
 
     def record_direct_writes(self) -> None:
-        """Records as well what the program itself writes outside of replica functions: each worker may write its own."""
+        """Records as well what the program itself writes outside of replica functions, where workers may differ."""
         self.variables.on_any_write = self._wrote_directly
 
     @contextmanager

@@ -146,7 +146,11 @@ def run_under(
     notes: tuple[str, ...] = ()
     found, models = Contents.none(), []
     try:
-        with same_folder(), observation.outside.watch(), nullcontext() if pattern is None else nudged_variables(pattern):
+        with (
+            same_folder(),
+            observation.outside.watch(),
+            nullcontext() if pattern is None else nudged_variables(pattern),
+        ):
             result = program(strategy)
         models = models_of(result)
         if result is not None:
