@@ -1,6 +1,7 @@
 """Loads a program from a Python file."""
 
 import importlib.util
+import re
 import stat
 import sys
 from pathlib import Path
@@ -20,6 +21,20 @@ _BRINGS: Final = {
     "sklearn": "pip install '.[examples]'",
 }
 """The command that installs a library which programs import, in a checkout."""
+
+_PARAMETERS: Final = (
+    (b"tf.distribute", "strategy: tf.distribute.Strategy"),
+    (b"import jax", "mesh: jax.sharding.Mesh"),
+)
+"""What a script of another library has in it, and the parameter of a program for that library."""
+
+_HAS_PROGRAMS: Final = re.compile(rb"def \w+\(\s*(strategy|mesh)\b")
+
+_SCRIPT: Final = (
+    "Move what the script does into `def {function}({parameter})` at the top level, take the {name} that it is given "
+    "in place of one that the script makes, and return losses and weights. For a function of another name give "
+    "--function."
+)
 
 
 def load_program(file: str | Path, function: str = "program") -> Program:
@@ -56,12 +71,20 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         ) from error
     found: Any = vars(module).get(function)
     if not callable(found):
-        advice = "Define it at the top level."
-        if b"init_process_group" in path.read_bytes():
-            advice = f"To check it whole, as torchrun starts it: simstrategy check --as torchrun {file}"
-        raise InvalidArgument(f"{file} defines no function {function}(strategy). {advice}")
+        raise InvalidArgument(f"{file} defines no function {function}(strategy). {_advice(path, file, function)}")
     program: Program = found
     return program
+
+
+def _advice(path: Path, file: str | Path, function: str) -> str:
+    """Returns what to do with a file that does not define the function, by the library that it names."""
+    source = path.read_bytes()
+    if b"init_process_group" in source:
+        return f"To check it whole, as torchrun starts it: simstrategy check --as torchrun {file}"
+    for sign, parameter in () if _HAS_PROGRAMS.search(source) else _PARAMETERS:
+        if sign in source:
+            return _SCRIPT.format(function=function, parameter=parameter, name=parameter.partition(":")[0])
+    return "Define it at the top level."
 
 
 def _regular_file(file: str | Path, function: str) -> Path:

@@ -163,15 +163,16 @@ def add_note(error: BaseException, text: str) -> None:
         error.add_note(text)
 
 
-def raised_where(error: BaseException, *, with_text: bool = True) -> str:
+def raised_where(error: BaseException, *, with_text: bool = True, site: Site | None = None) -> str:
     """Writes an exception's type, the first line of its text, and the user's line that raised it.
 
-    with_text: False where the text stands beside it already. The line is left out where no user's line is known.
+    with_text: False where the text stands beside it already. site: that line, where the caller has it. The line is left
+    out where no user's line is known.
     """
     text = type(error).__name__
     if with_text:
         text += f"({''.join(error_text(error).splitlines()[:1])})"
-    site = raised_site(error)
+    site = site or raised_site(error)
     return text if site is None else f"{text}{_RAISED_AT}{describe_site(site)}"
 
 

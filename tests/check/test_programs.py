@@ -44,6 +44,16 @@ def test_a_missing_file_or_function_is_refused_with_advice(tmp_path, clean_path)
     file.write_text("def main():\n    torch.distributed.init_process_group('gloo')\n")
     with pytest.raises(InvalidArgument, match=r"\. To check it .* simstrategy check --as torchrun .*lesson\.py$"):
         load_program(file)
+    for script, parameter in (
+        ("made = 'tf.distribute.MirroredStrategy'\n", "strategy: tf.distribute.Strategy"),
+        ("text = 'import jax'\n", "mesh: jax.sharding.Mesh"),
+    ):
+        file.write_text(script)
+        with pytest.raises(InvalidArgument, match=rf"\. Move what the script does into `def program\({parameter}\)`"):
+            load_program(file)
+        file.write_text(f"{script}def other({parameter.partition(':')[0]}): return 1\n")
+        with pytest.raises(InvalidArgument, match=r"\. Define it at the top level\.$"):
+            load_program(file)
     text = tmp_path / "notes.txt"
     text.write_text("hello")
     with pytest.raises(InvalidArgument, match="is not a Python file"):

@@ -28,6 +28,16 @@ _OTHERS: Final = {
 }
 """Strategies of TensorFlow that this check does not run, and why their results are others."""
 
+_UNDECLARED: Final = (
+    "the program makes no variable in the strategy's scope that is the same on all replicas. Make its variables under "
+    "`with strategy.scope():`"
+)
+_UNEQUAL: Final = (
+    "combine what replicas write, as by an aggregation; where each replica keeps a value of its own, give the "
+    "variable VariableSynchronization.ON_READ. BatchNormalization of Keras leaves its moving statistics equal with "
+    "synchronized=True"
+)
+
 _SETTINGS: Final = Settings(Semantics.TF2, timeout_s=600.0, allow_errors=False)
 
 
@@ -59,6 +69,7 @@ def replicas_agree(
     if not replicas or not callable(program):
         raise InvalidArgument("replicas_agree takes a program(strategy) and at least one number of replicas.")
     _require_mirrored(program, in_processes=bool(settings.workers))
+    settings = settings._replace(undeclared=_UNDECLARED, unequal=_UNEQUAL)
     runs = TensorFlowRuns(program, replicas, settings, seed)
 
     def workers(runs: TensorFlowRuns) -> Iterator[Row]:

@@ -36,8 +36,8 @@ class OwnPart(NamedTuple):
 
 
 def layers_on_their_own(models: Sequence[Any]) -> Iterator[OwnPart]:
-    """Yields the layers that see a replica's part alone."""
-    for layer in _flat(models):
+    """Yields the layers that see a replica's part alone, each once.  models: also layers of them."""
+    for layer in {id(one): one for one in _flat(models)}.values():
         kind, name = type(layer), f"{layer.name} ({type(layer).__name__})"
         if isinstance(layer, keras.layers.BatchNormalization) and layer.trainable and not layer.synchronized:
             does = "normalises each replica's part by its own statistics"

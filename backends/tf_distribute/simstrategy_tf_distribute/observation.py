@@ -19,6 +19,7 @@ from simstrategy_tf_distribute.forms import form_of
 from simstrategy_tf_distribute.iterators import forget, kept, untuned
 from simstrategy_tf_distribute.lines import Lines, Site, reads_data
 from simstrategy_tf_distribute.observing import Observer, nudged_dataset
+from simstrategy_tf_distribute.outside import Outside
 from simstrategy_tf_distribute.undistributed import Undistributed, undistributed
 from simstrategy_tf_distribute.variables import MOVABLE, Variables
 
@@ -47,6 +48,7 @@ class Observation:
     ) -> None:
         self.lines, self.trace, self.observer = lines, trace, observer
         self.variables = Variables(None if observer is None else self._wrote, lines)
+        self.outside = Outside(lines)
         self.closely: Closely | None = None
         """What records more of a run, where a cause is looked for; `record_closely` sets it."""
         self.disagreement: ReplicasDisagree | None = None
@@ -63,8 +65,12 @@ class Observation:
     def record_closely(self, recorder: Recorder, last: int | None) -> Closely:
         """Records more of the run that follows.  last: the last step that is run, or None."""
         closely = self.closely = Closely(recorder, self.variables, last)
-        self.variables.on_any_write = lambda component, frame: closely.writes(component, self.lines.users(frame))
+        self.variables.on_any_write = lambda *write: closely.writes(write[3], self.lines.users(write[4]))
         return closely
+
+    def record_direct_writes(self) -> None:
+        """Records as well what the program itself writes outside of replica functions, where workers may differ."""
+        self.variables.on_any_write = self._wrote_directly
 
     @contextmanager
     def scope(self, entered: Any) -> Iterator[Any]:
@@ -138,6 +144,11 @@ class Observation:
     def _wrote(self, replica: int, name: str, operation: str, component: Any, frame: FrameType) -> None:
         if self.observer is not None and self.closely is None:  # which records what a step has changed in all
             self.observer.wrote(replica, name, operation, component, frame)
+
+    def _wrote_directly(self, replica: int, name: str, operation: str, component: Any, frame: FrameType) -> None:
+        is_direct = tf.distribute.in_cross_replica_context() and self.lines.combined is None
+        if is_direct and tf.executing_eagerly() and self.lines.users(frame) is not None:
+            self._wrote(replica, name, operation, component, frame)
 
     def _note_undistributed(self, frame: FrameType, given: Any, site: Site) -> None:
         """Notes where a run of the user's file gives all replicas of this process the same examples."""

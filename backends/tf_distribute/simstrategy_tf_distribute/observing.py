@@ -27,7 +27,7 @@ __all__ = ["Observer", "Sink", "Steps", "first_not_finite", "largest_of", "moved
 Host = np.ndarray[Any, Any]
 
 _BYTES_MAX: Final = 256 * 2**20
-"""The most bytes of reduced values that are recorded of one run; later values are not."""
+"""The most bytes of reduced and written values that are recorded of one run; later values are not."""
 
 _WIDE: Final = {"f": np.float64, "V": np.float64, "c": np.complex128}
 """The dtypes in which sums are computed again, by kind."""
@@ -120,8 +120,13 @@ class Observer:
     def wrote(self, replica: int, variable: str, operation: str, component: Any, frame: FrameType) -> None:
         """Reports that a replica wrote its component of a variable alone."""
         site = self._lines.source(frame)
-        read = [component.read_value()]
-        self._on_host(lambda value: self._sink.wrote(replica, variable, operation, value, site), read)
+
+        def note(value: Host) -> None:
+            self._bytes += value.nbytes
+            if self._bytes <= _BYTES_MAX:
+                self._sink.wrote(replica, variable, operation, value, site)
+
+        self._on_host(note, [component.read_value()])
 
     def _on_host(self, note: Callable[..., None], tensors: Sequence[Any]) -> None:
         """Calls `note` with the values of tensors: now, or in each run of the graph that is being traced."""

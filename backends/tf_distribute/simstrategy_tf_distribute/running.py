@@ -1,6 +1,5 @@
 """Runs a program once under an observed MirroredStrategy, and returns its outcome and recording."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -14,16 +13,17 @@ from simstrategy.check.contents import Contents
 from simstrategy.check.folder import same_folder
 from simstrategy.check.outcome import Outcome, computed_in, program_folder, source_of
 from simstrategy.errors import InvalidArgument
-from simstrategy.run import raised_where, stated_site
-from simstrategy.short_repr import error_text
+from simstrategy.run import stated_site
 from simstrategy.trace import Recorder, Recording, Trace
 from simstrategy_tf_distribute.closely import StepsEnded, line_by_line
 from simstrategy_tf_distribute.devices import ObservedStrategy
+from simstrategy_tf_distribute.error_texts import shown_error, where_raised
 from simstrategy_tf_distribute.layers import at_most, coarsest_dtype
 from simstrategy_tf_distribute.lines import Site
 from simstrategy_tf_distribute.narrow import narrow_of
 from simstrategy_tf_distribute.observation import Observation
 from simstrategy_tf_distribute.observing import Observer, Steps, first_not_finite
+from simstrategy_tf_distribute.outside import Shared
 from simstrategy_tf_distribute.results import contents_of_result, models_of
 from simstrategy_tf_distribute.undistributed import Undistributed
 from simstrategy_tf_distribute.variables import nudged_variables
@@ -41,7 +41,8 @@ class Run(NamedTuple):
 
     models: the Keras models in its result. combined: as of `Variables`. undistributed: where all replicas are given the
     same examples. named: the named values of its replica functions, where it ran line by line. narrow: the coarsest
-    narrow dtype in which it computes, or None.
+    narrow dtype in which it computes, or None. shared: the variables made outside of the scope that replicas write.
+    layers: the layers of Keras that made variables in the scope, also of models that are not in the result.
     """
 
     outcome: Outcome
@@ -51,6 +52,8 @@ class Run(NamedTuple):
     undistributed: Sequence[Undistributed]
     named: Sequence[NamedValue] = ()
     narrow: str | None = None
+    shared: Sequence[Shared] = ()
+    layers: Sequence[Any] = ()
 
 
 def run_once(
@@ -121,6 +124,8 @@ def _attempt(
         tuple(observation.undistributed),
         () if more is None else more.named,
         narrow_of(() if observation.observer is None else observation.observer.graphs.found, models),
+        observation.outside.shared(),
+        tuple(observation.variables.layers),
     )
 
 
@@ -141,7 +146,11 @@ def run_under(
     notes: tuple[str, ...] = ()
     found, models = Contents.none(), []
     try:
-        with same_folder(), nullcontext() if pattern is None else nudged_variables(pattern):
+        with (
+            same_folder(),
+            observation.outside.watch(),
+            nullcontext() if pattern is None else nudged_variables(pattern),
+        ):
             result = program(strategy)
         models = models_of(result)
         if result is not None:
@@ -150,9 +159,7 @@ def run_under(
         raise
     except BaseException as caught:  # noqa: BLE001 - compared like a value: both may raise the same
         error = observation.disagreement or caught
-        # TensorFlow numbers its traced functions and resources, and never starts again.
-        raised = (type(error).__name__, re.sub(r"([_/])\d+\b", r"\1N", error_text(error)))
-        notes = (raised_where(caught, with_text=False),)
+        raised, notes = (type(error).__name__, shown_error(error)), (where_raised(caught),)
     kept = observation.variables.kept()
     found.leaves.extend(kept.leaves)
     # A layer may compute in a narrower dtype than its variables have.

@@ -20,6 +20,7 @@ from simstrategy.trace import Recording, describe_site
 from simstrategy_tf_distribute.again import Again
 from simstrategy_tf_distribute.devices import names
 from simstrategy_tf_distribute.layers import OwnPart, layers_on_their_own
+from simstrategy_tf_distribute.outside import hints_of
 from simstrategy_tf_distribute.running import Run, run_once
 
 __all__ = ["TensorFlowRuns", "with_lines"]
@@ -123,17 +124,20 @@ class TensorFlowRuns:
         if cause.certain:
             return cause
         known = self.measured(counts[0]), self.measured(counts[1])
-        layers = list(layers_on_their_own(self._runs[counts[0]].models))
+        layers = list(layers_on_their_own(_layers(self._runs[counts[0]])))
         found = self._again.predicting(cause, layers, counts)
         if found is not None:
             return found
         recorded = self._runs[counts[0]].recording, self._runs[counts[1]].recording
         closer = self._again.line_by_line(counts, known, recorded, cause.step or 0)
-        return _with_hints(cause if closer is None else _closest(cause, closer), layers)
+        shared = hints_of(self._runs[counts[1]].shared, self._runs[counts[0]].shared)
+        return _with_hints(cause if closer is None else _closest(cause, closer), layers, shared)
 
     def explain_other(self, recording: Recording, counts: tuple[int, int]) -> Cause:
         """Returns the cause for another run than those of this object, of what was reduced.  recording: of it."""
-        return _with_hints(self._of_reductions(recording, counts), layers_on_their_own(self._runs[counts[0]].models))
+        run = self._runs[counts[0]]
+        shared = hints_of(run.shared, None)
+        return _with_hints(self._of_reductions(recording, counts), layers_on_their_own(_layers(run)), shared)
 
     def _of_reductions(self, recording: Recording, counts: tuple[int, int]) -> Cause:
         one, other = _reductions(self._runs[counts[0]].recording), _reductions(recording)
@@ -201,10 +205,17 @@ def _closest(cause: Cause, other: Cause) -> Cause:
     return other if other.kind is not None or earlier else cause
 
 
-def _with_hints(cause: Cause, layers: Iterable[OwnPart]) -> Cause:
-    """Returns a cause with what layers do that may be another one, where it is not certain."""
-    hints = [] if cause.certain else [one.text for one in layers]
+def _with_hints(cause: Cause, layers: Iterable[OwnPart], shared: Iterable[str]) -> Cause:
+    """Returns a cause with what layers do, or shared variables hold, that may be another one, where it is not certain.
+
+    shared: as of `hints_of`.
+    """
+    hints = [] if cause.certain else [*shared, *[one.text for one in layers]]
     return cause._replace(text="\n  ".join([cause.text, *hints]))
+
+
+def _layers(run: Run) -> Sequence[Any]:
+    return (*run.models, *run.layers)
 
 
 def _reductions(recording: Recording) -> Recording:

@@ -19,14 +19,14 @@ from simstrategy.device.perturbed import perturb
 from simstrategy.trace import describe_site
 from simstrategy_tf_distribute.lines import Lines, Site
 
-__all__ = ["MOVABLE", "Kept", "Variables", "is_own", "name_of", "nudged_variables"]
+__all__ = ["MOVABLE", "WRITES", "Kept", "Variables", "is_own", "name_of", "nudged_variables", "watched"]
 
 Host = np.ndarray[Any, Any]
 
 MOVABLE: Final = (tf.float16, tf.float32, tf.float64)
 """The dtypes of values that can be changed by one ulp."""
 
-_WRITES: Final = ("assign", "assign_add", "assign_sub")
+WRITES: Final = ("assign", "assign_add", "assign_sub")
 
 _METRIC: Final = "it is the state of a Keras metric, whose result is compared where the program returns it"
 
@@ -60,13 +60,15 @@ class Variables:
     finds the lines of writes to what is combined where it is read.
     """
 
-    on_any_write: Callable[[Any, FrameType], None] | None = None
-    """Receives the component and the caller's frame of each write, also of one outside replica functions."""
+    on_any_write: OnWrite | None = None
+    """Is called after each write of a component, also of one outside replica functions."""
 
     def __init__(self, on_write: OnWrite | None, lines: Lines) -> None:
         self.made: list[Any] = []
         self.made_at: list[Site | None] = []
         """The user's line that made each of them; None where libraries alone did."""
+        self.layers: list[Any] = []
+        """The layers of Keras that have made some of them, also where the program does not return their model."""
         self._metrics: list[Any] = []
         self._on_write = on_write
         self._lines = lines
@@ -142,6 +144,9 @@ class Variables:
             self.made_at.append(self._lines.users(sys._getframe(1)))
             if any(isinstance(one, keras.metrics.Metric) for one in _callers()):
                 self._metrics.append(variable)
+            layer = next((one for one in _callers() if isinstance(one, keras.layers.Layer)), None)
+            if layer is not None and all(layer is not one for one in self.layers):
+                self.layers.append(layer)
             if is_own(variable):
                 self._watch(variable, partial(self._noted, len(self.made) - 1))
             elif self._on_write is not None:
@@ -150,9 +155,9 @@ class Variables:
 
     def _watch(self, variable: Any, on_write: OnWrite) -> None:
         for replica, component in enumerate(variable.values):
-            for operation in _WRITES:
+            for operation in WRITES:
                 note = partial(self._wrote, replica, name_of(variable), operation, component, on_write)
-                setattr(component, operation, _watched(getattr(component, operation), note))
+                setattr(component, operation, watched(getattr(component, operation), note))
 
     def _wrote(
         self, replica: int, name: str, operation: str, component: Any, on_write: OnWrite, frame: FrameType
@@ -160,7 +165,7 @@ class Variables:
         if not tf.distribute.in_cross_replica_context() and tf.distribute.get_replica_context() is not None:
             on_write(replica, name, operation, component, frame)
         if self.on_any_write is not None:
-            self.on_any_write(component, frame)
+            self.on_any_write(replica, name, operation, component, frame)
 
     def _noted(self, number: int, _replica: int, _name: str, operation: str, _component: Any, frame: FrameType) -> None:
         site = self._lines.users(frame)
@@ -176,8 +181,8 @@ def _callers() -> Iterator[Any]:
         frame = frame.f_back
 
 
-def _watched(write: Callable[..., Any], note: Callable[[FrameType], None]) -> Callable[..., Any]:
-    """Returns a component's method that reports each write after it was made."""
+def watched(write: Callable[..., Any], note: Callable[[FrameType], None]) -> Callable[..., Any]:
+    """Returns the method of a variable or of its component, which notes each write after it was made."""
 
     def called(*args: Any, **settings: Any) -> Any:
         result = write(*args, **settings)

@@ -211,3 +211,27 @@ def test_a_place_without_a_kind_is_named_where_the_reductions_have_none():
     lines = Path(__file__).read_text().splitlines()
     line = next(number for number, text in enumerate(lines, 1) if text.endswith("# shows"))
     assert finding.site == f"test_again.py:{line}"
+
+
+def test_layers_of_a_model_that_is_not_returned_are_named_too():
+    def program(strategy):
+        with strategy.scope():
+            norm = keras.layers.BatchNormalization(name="norm")
+            model = keras.Sequential([keras.layers.Input((3,)), norm, keras.layers.Dense(1, name="out")])
+            optimizer = keras.optimizers.SGD(0.01)
+
+        def step(rows, targets):
+            with tf.GradientTape() as tape:
+                loss = of_the_batch((model(rows, training=True)[:, 0] - targets) ** 2)
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+
+        run = tf.function(lambda batch: strategy.run(step, args=batch))
+        for batch in batches(strategy, rows=12):
+            run(batch)
+        return model.get_weights()
+
+    report = replicas_agree(program, replicas=[1, 2])
+    kinds = [one.kind for one in report.findings if one.law == "replicas"]
+    assert kinds == ["statistics per replica"]
+    assert "norm (BatchNormalization) normalises each replica's part" in str(report.findings[0].cause)

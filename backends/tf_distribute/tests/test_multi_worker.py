@@ -118,6 +118,18 @@ def test_a_function_that_xla_compiles_is_compared_by_its_results_alone() -> None
         ),
         ("batch_of_each_worker", "workers", r"in step 1, .* at worker_programs.py:\d+ differs first"),
         ("weights_of_each_worker", "state", r"'w' must be equal on all replicas.* on replica 0 and .* on replica 1"),
+        ("weights_of_each_worker", "state", r"'w' is left unequal first by assign at w.*:\d+, before the first run"),
+        (
+            "adds_on_one_worker",
+            "state",
+            r"'other' is written on replica 1 alone, first by assign_add at w.*:\d+, in run 1",
+        ),
+        ("adds_on_one_worker", "state", r"'w' is left unequal first by assign_add at worker_programs.py:\d+, in run 1"),
+        (
+            "adds_its_number",
+            "state",
+            r"'other' is left unequal first by assign_add at worker_programs.py:\d+, in run 1",
+        ),
     ],
 )
 def test_a_mistake_of_workers_is_named(name: str, law: str, text: str) -> None:

@@ -214,3 +214,21 @@ def first_worker_saves(strategy: Strategy) -> Any:
             1.0, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation.SUM, name="seen"
         )
     return seen.read_value() if worker() == 0 else None
+
+
+def adds_on_one_worker(strategy: Strategy, *, on: tuple[int, ...] = (1,)) -> Any:
+    """Writes mirrored variables in the loop, on some workers; one of them is written nowhere else."""
+    weights = weights_of(strategy)
+    with strategy.scope():
+        other = tf.Variable(tf.ones(3), name="other")
+    step = tf.function(lambda batch: strategy.run(update, args=(weights, *batch)), reduce_retracing=True)
+    for number, batch in enumerate(batches(strategy, rows=12), 1):
+        step(batch)
+        if number == 1 and in_workers() and worker() in on:
+            weights.assign_add(tf.ones(3) * worker())
+            other.assign_add(tf.ones(3) * worker())
+    return weights.numpy()
+
+
+def adds_its_number(strategy: Strategy) -> Any:
+    return adds_on_one_worker(strategy, on=(0, 1))

@@ -70,8 +70,10 @@ def _rows(
         advice = runs.settings.unequal
         problems = [f"{name} must be equal on all replicas, and is not: {text}" for name, text in texts.items()]
         writes = [*_first_writes(recorded[1], list(texts))] if recorded is not None else []
-        row = row._replace(problem="\n  ".join([*problems, *map(_left, writes), advice]))
-        yield row if recorded is None else shown_in(row, (recorded[0],), writes[0].number if writes else None)
+        alone = [*_lone_writes(recorded[1], list(texts))] if recorded is not None else []
+        row = row._replace(problem="\n  ".join([*problems, *map(_left, writes), *map(_alone, alone), advice]))
+        first = next((write.number for write in (*writes, *alone)), None)
+        yield row if recorded is None else shown_in(row, (recorded[0],), first)
     elif unsettled := _unsettled(outcomes, runs.settings.exempt):
         yield not_judged(row, "it may be each replica's own", "\n  ".join(unsettled), asked=True)
     elif shown:
@@ -137,7 +139,7 @@ def _unequal(components: Mapping[int, Host]) -> str | None:
 
 def _first_writes(recording: Recording, paths: Sequence[str]) -> Iterator[VariableWrite]:
     """Yields the write with which each of these variables was left unequal first, if the recording has it."""
-    names = {path.partition("'")[2].rpartition("'")[0] for path in paths}
+    names = _names(paths)
     held: dict[str, dict[int, str]] = {}
     last: dict[str, VariableWrite] = {}
     for write in recording.writes:
@@ -158,5 +160,28 @@ def _first_writes(recording: Recording, paths: Sequence[str]) -> Iterator[Variab
             yield last[name]
 
 
+def _lone_writes(recording: Recording, paths: Sequence[str]) -> Iterator[VariableWrite]:
+    """Yields the first write of each of these variables that one replica alone writes, if the recording has it."""
+    for name in sorted(_names(paths)):
+        writes = [write for write in recording.writes if write.variable == name]
+        if writes and writes[0].replica is not None and {write.replica for write in writes} == {writes[0].replica}:
+            yield writes[0]
+
+
+def _names(paths: Sequence[str]) -> set[str]:
+    return {path.partition("'")[2].rpartition("'")[0] for path in paths}
+
+
+def _alone(write: VariableWrite) -> str:
+    return (
+        f"apart from what all replicas write together, {write.variable!r} is written on replica {write.replica} alone, "
+        f"first by {write.operation} at {write.site}, {_when(write)}"
+    )
+
+
+def _when(write: VariableWrite) -> str:
+    return f"in run {write.step}" if write.step else "before the first run"
+
+
 def _left(write: VariableWrite) -> str:
-    return f"{write.variable!r} is left unequal first by {write.operation} at {write.site}, in run {write.step}"
+    return f"{write.variable!r} is left unequal first by {write.operation} at {write.site}, {_when(write)}"

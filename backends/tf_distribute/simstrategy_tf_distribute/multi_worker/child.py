@@ -43,6 +43,7 @@ def _answer(job: Job, place: Place, reporter: Reporter) -> Answer | str:
     root, lines, kept = str(Path(job.file).parent), Lines(), _Kept()
     observer = Observer(kept, lines) if job.recorded else None
     observation = Observation(lines, Trace(root=root), observer, 1, first=worker)
+    observation.record_direct_writes()
     # The strategy comes first: it starts TensorFlow's server, which no other operation may precede.
     strategy = ObservedWorker(observation)
     reporter.report({"connected": True})

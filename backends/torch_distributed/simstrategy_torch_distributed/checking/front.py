@@ -75,8 +75,9 @@ class TorchrunRunner:
 
     name = "torchrun"
     nothing = (
-        "the script made no step of an optimizer and observed nothing. Call simstrategy_torch_distributed.observe for "
-        "what matters, such as losses, or name lines of its output with --same-output"
+        "the script made no step of an optimizer of torch or Keras, and observed nothing. Call "
+        "simstrategy_torch_distributed.observe for what matters, such as losses, or name lines of its output with "
+        "--same-output"
     )
 
     laws: Sequence[str] = DEFAULT

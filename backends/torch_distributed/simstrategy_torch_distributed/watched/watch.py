@@ -25,6 +25,7 @@ from simstrategy_torch_distributed.watched.contents import contents_of
 from simstrategy_torch_distributed.watched.entries import append
 from simstrategy_torch_distributed.watched.gradients import gradients_of
 from simstrategy_torch_distributed.watched.joining import Joining
+from simstrategy_torch_distributed.watched.keras_steps import KerasOptimizer, KerasSteps
 from simstrategy_torch_distributed.watched.moving import Moves, Narrow
 from simstrategy_torch_distributed.watched.names import Names
 from simstrategy_torch_distributed.watched.parts import is_readable, part_of
@@ -64,6 +65,7 @@ class Watch:
     ) -> None:
         self.shared = shared
         self.joining = Joining()
+        self._keras = KerasSteps(self._before_step, self._after_step)
         self._file = file
         self._made = calls
         self._reseeding = reseeding
@@ -76,12 +78,12 @@ class Watch:
         self._taken: Counter[str] = Counter()
         self._modules: dict[torch.nn.Module, bool] = {}
         """The modules that were called, and those inside of them: whether the script calls them itself."""
-        self._optimizers: dict[Optimizer, None] = {}
+        self._optimizers: dict[Optimizer | KerasOptimizer, None] = {}
         """Those that have made a step."""
         self._last: dict[torch.Tensor, int] = {}
         """For each parameter the number of the last step that has written it, by whatever optimizer."""
         self._written = Written()
-        self._running: list[Optimizer] = []
+        self._running: list[Optimizer | KerasOptimizer] = []
         self._step = 0
         self._made_before = 0
         """How many calls there were before the last step."""
@@ -185,6 +187,7 @@ class Watch:
         self._wrappers -= isinstance(module, DistributedDataParallel)
 
     def _before_forward(self, module: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        self._keras.look()
         self._wrappers += isinstance(module, DistributedDataParallel)
         if self._held is not None and not self._wrappers and module in self._wrapped and torch.is_grad_enabled():
             self._held.called(_BYPASSED, type(module).__name__, sys._getframe(1))
@@ -238,7 +241,7 @@ class Watch:
             self._terms[parameter] = parameter.grad.detach().clone()
             self._gradient_site = site_of(sys._getframe(1))
 
-    def _before_step(self, optimizer: Optimizer, _given: Any, _named: Any) -> None:
+    def _before_step(self, optimizer: Optimizer | KerasOptimizer, _given: Any, _named: Any) -> None:
         if self._running and self._running[0] is not optimizer:  # an optimizer that steps inside of another one
             self._running.append(optimizer)
             return
@@ -274,7 +277,7 @@ class Watch:
                 self._statistics[one] = None
         return [one for one in parameters if self._statistics.get(one, 0) is not None]
 
-    def _after_step(self, optimizer: Optimizer, _given: Any, _named: Any) -> None:
+    def _after_step(self, optimizer: Optimizer | KerasOptimizer, _given: Any, _named: Any) -> None:
         if self._running:
             self._running.pop()
         if self._detailed and not self._running:
@@ -312,6 +315,6 @@ class Watch:
             append(self._file, "combined", facts, gradients_of(parameters, {}, facts))
 
 
-def _parameters(optimizer: Optimizer) -> list[torch.Tensor]:
+def _parameters(optimizer: Optimizer | KerasOptimizer) -> list[torch.Tensor]:
     """Returns the parameters of an optimizer, [...] each, in the order of its groups."""
     return [one for group in optimizer.param_groups for one in group["params"]]
