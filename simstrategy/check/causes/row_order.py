@@ -18,12 +18,16 @@ DISTINCT_MIN: Final = 3
 
 
 class Place(NamedTuple):
-    """One name at one line.  expected: the reference's value; found: one of each replica."""
+    """One name at one line.  expected: the reference's value; found: one of each replica.
+
+    drawn: whether random numbers enter it, where that is known.
+    """
 
     site: str
     name: str
     expected: Host
     found: list[Host]
+    drawn: bool | None = None
 
     @property
     def what(self) -> str:

@@ -37,7 +37,8 @@ class NamedValue(NamedTuple):
 
     number: how many points and writes came before it. site: file and line of the statement. value: [any shape].
     taken: whether it is a part of another array, so that its rows show which ones were taken, and no other value.
-    given: whether it is what a replica function receives, where that is known of any value.
+    given: whether it is what a replica function receives, where that is known of any value. drawn: whether random numbers
+    enter it, as far as the program's code shows; None where it does not.
     """
 
     step: int
@@ -48,6 +49,7 @@ class NamedValue(NamedTuple):
     value: Host
     taken: bool = False
     given: bool = False
+    drawn: bool | None = None
 
 
 class _Seen:

@@ -22,6 +22,7 @@ from simstrategy_xla.mesh_check.jobs import TAKING, Moment, Record, Site
 from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, place_of
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
 from simstrategy_xla.mesh_check.partaking import added_up
+from simstrategy_xla.mesh_check.reaching import Reached, reached_in
 from simstrategy_xla.mesh_check.stacks import is_inner, is_repeated
 
 __all__ = ["Watch"]
@@ -77,6 +78,8 @@ class Watch:
         self._blocks: list[Any] = []
         self._edges: list[_Edge] = []
         self._bytes = 0
+        self._reached: list[Reached] = []
+        """Of the shard_maps that code is being made of, what depends on what; the innermost last."""
         self._apart = 0
         """In how many operations of `_OF_PAIRS` the code is that is being made."""
         self._observe = Primitive("simstrategy_observe")
@@ -109,6 +112,9 @@ class Watch:
             if place is not None and _axes_of(ctx):
                 kind, op = meaning_of(name, place.through)
                 site = self._site(ctx, kind, op, place, len(values))
+                if self._reached:
+                    site = site._replace(reaches=self._reached[-1].results.get((name, ctx.traceback)))
+                    self._sites[-1] = site
                 self._emit(ctx, site, [*values, *results], [*ctx.avals_in, *ctx.avals_out])
             return results
 
@@ -128,7 +134,8 @@ class Watch:
                 return results
             site = self._site(ctx, name, None, place, 0)
             if own:
-                self._sites[-1] = site = site._replace(own=True)
+                drawn = self._reached[-1].is_drawn((name, ctx.traceback)) if self._reached else None
+                self._sites[-1] = site = site._replace(own=True, drawn=drawn)
                 self._emit(ctx, site, results, ctx.avals_out)
             else:
                 self._sites[-1] = site = site._replace(called=place.called)
@@ -139,9 +146,11 @@ class Watch:
 
     def _of_pairs(self, name: str, rule: Rule) -> Rule:
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+            # A function that stands outside of such code too is made there with callbacks, and here without.
+            apart = ctx.module_context.replace(lowering_cache={}, cached_primitive_lowerings={})
             self._apart += 1
             try:
-                return rule(ctx, *values, **params)
+                return rule(ctx.replace(module_context=apart), *values, **params)
             finally:
                 self._apart -= 1
 
@@ -159,7 +168,11 @@ class Watch:
             leave = _Edge("leave", place, results, _cuts(params["out_specs"]), devices)
             first = self._equation(jaxpr, enter, jaxpr.invars)
             last = self._equation(jaxpr, leave, jaxpr.outvars)
-            return rule(ctx, *values, jaxpr=jaxpr.replace(eqns=[first, *jaxpr.eqns, last]), **params)
+            self._reached.append(reached_in(jaxpr))
+            try:
+                return rule(ctx, *values, jaxpr=jaxpr.replace(eqns=[first, *jaxpr.eqns, last]), **params)
+            finally:
+                self._reached.pop()
 
         return watched
 
