@@ -51,6 +51,17 @@ _OF_PAIRS: Final = frozenset(
 """Operations with code for a pair of elements. XLA ends the process where such code has a callback."""
 
 
+_WITH_BODIES: Final = frozenset(
+    {
+        *("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"),
+        *("checkpoint", "scan", "while", "cond"),
+    }
+)
+"""Operations that have functions of their own, whose code JAX makes once for all operations that are alike."""
+_SITES_MAX: Final = 5000
+"""How many sites there may be before functions share their code."""
+
+
 class _Edge(NamedTuple):
     """Where a function of a shard_map begins or ends; fields as of `Site`."""
 
@@ -86,6 +97,7 @@ class Watch:
         self._observe.multiple_results = True
         mlir.register_lowering(self._observe, self._observed, cacheable=False)
         rules.put_around(COLLECTIVES, self._of_collective)
+        rules.put_around(_WITH_BODIES, self._of_function)
         if lines:
             rules.put_around(_COMPUTED | TAKING, self._of_result)
             rules.put_around(_OF_PAIRS, self._of_pairs)
@@ -144,13 +156,20 @@ class Watch:
 
         return watched
 
+    def _of_function(self, name: str, rule: Rule) -> Rule:
+        """Has the code of a function made anew for each call: XLA may run two calls in any order."""
+
+        def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+            return rule(_not_shared(ctx) if len(self._sites) < _SITES_MAX else ctx, *values, **params)
+
+        return watched
+
     def _of_pairs(self, name: str, rule: Rule) -> Rule:
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
             # A function that stands outside of such code too is made there with callbacks, and here without.
-            apart = ctx.module_context.replace(lowering_cache={}, cached_primitive_lowerings={})
             self._apart += 1
             try:
-                return rule(ctx.replace(module_context=apart), *values, **params)
+                return rule(_not_shared(ctx), *values, **params)
             finally:
                 self._apart -= 1
 
@@ -274,6 +293,11 @@ def _running_line() -> str | None:
     while frame is not None and not is_of_program(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else describe_site((frame.f_code.co_filename, frame.f_lineno))
+
+
+def _not_shared(ctx: Any) -> Any:
+    """Returns a context in which no code of functions is known that was made before."""
+    return ctx.replace(module_context=ctx.module_context.replace(lowering_cache={}, cached_primitive_lowerings={}))
 
 
 def _is_pmap(place: Place) -> bool:
