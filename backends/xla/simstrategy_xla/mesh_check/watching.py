@@ -19,7 +19,7 @@ from jax.interpreters import mlir
 
 from simstrategy.trace import describe_site
 from simstrategy_xla.mesh_check.jobs import TAKING, Moment, Record, Site
-from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, place_of
+from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, not_shared, place_of
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
 from simstrategy_xla.mesh_check.partaking import added_up
 from simstrategy_xla.mesh_check.reaching import Reached, reached_in
@@ -41,15 +41,6 @@ _COMPUTED_BYTES: Final = 1 << 16
 """The same of an array that a line computes, since there are many."""
 _TOTAL_BYTES: Final = 256 << 20
 """Of all values of a run; later ones are not kept."""
-
-_OF_PAIRS: Final = frozenset(
-    {
-        *("reduce", "reduce_window", "argmax", "argmin", "sort", "select_and_scatter", "select_and_scatter_add"),
-        *("scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max", "approx_top_k"),
-    }
-)
-"""Operations with code for a pair of elements. XLA ends the process where such code has a callback."""
-
 
 _WITH_BODIES: Final = frozenset(
     {
@@ -91,8 +82,6 @@ class Watch:
         self._bytes = 0
         self._reached: list[Reached] = []
         """Of the shard_maps that code is being made of, what depends on what; the innermost last."""
-        self._apart = 0
-        """In how many operations of `_OF_PAIRS` the code is that is being made."""
         self._observe = Primitive("simstrategy_observe")
         self._observe.multiple_results = True
         mlir.register_lowering(self._observe, self._observed, cacheable=False)
@@ -100,7 +89,7 @@ class Watch:
         rules.put_around(_WITH_BODIES, self._of_function)
         if lines:
             rules.put_around(_COMPUTED | TAKING, self._of_result)
-            rules.put_around(_OF_PAIRS, self._of_pairs)
+            rules.keep_apart()
         rules.put_around({"shard_map"}, self._of_shard_map)
 
     def clear(self) -> None:
@@ -139,7 +128,7 @@ class Watch:
             place = place_of(ctx.traceback, inner=inner)
             own = bool(_axes_of(ctx))
             # The code of an operation that is not in a function of the program is shared by all its lines.
-            if place is None or self._apart or not all(map(_is_computed, ctx.avals_out)):
+            if place is None or self._rules.is_apart or not all(map(_is_computed, ctx.avals_out)):
                 return results
             counts = inner and not any(jnp.issubdtype(aval.dtype, jnp.inexact) for aval in ctx.avals_out)
             if not own and (not place.inside or counts or name in TAKING):
@@ -160,18 +149,7 @@ class Watch:
         """Has the code of a function made anew for each call: XLA may run two calls in any order."""
 
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
-            return rule(_not_shared(ctx) if len(self._sites) < _SITES_MAX else ctx, *values, **params)
-
-        return watched
-
-    def _of_pairs(self, name: str, rule: Rule) -> Rule:
-        def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
-            # A function that stands outside of such code too is made there with callbacks, and here without.
-            self._apart += 1
-            try:
-                return rule(_not_shared(ctx), *values, **params)
-            finally:
-                self._apart -= 1
+            return rule(not_shared(ctx) if len(self._sites) < _SITES_MAX else ctx, *values, **params)
 
         return watched
 
@@ -293,11 +271,6 @@ def _running_line() -> str | None:
     while frame is not None and not is_of_program(frame.f_code.co_filename):
         frame = frame.f_back
     return None if frame is None else describe_site((frame.f_code.co_filename, frame.f_lineno))
-
-
-def _not_shared(ctx: Any) -> Any:
-    """Returns a context in which no code of functions is known that was made before."""
-    return ctx.replace(module_context=ctx.module_context.replace(lowering_cache={}, cached_primitive_lowerings={}))
 
 
 def _is_pmap(place: Place) -> bool:
