@@ -1,6 +1,6 @@
 """Which results are computed from a collective, and where random numbers enter, is read from a function's form.
 
-Clauses: J-88, J-89, J-90.
+Clauses: J-88, J-89, J-90, J-91.
 """
 
 import jax
@@ -12,8 +12,8 @@ from lowered import sites_of
 from test_mesh_check import program_of
 
 import simstrategy as ss
-from simstrategy_xla.mesh_check.points import facts_of
 from simstrategy_xla.mesh_check.jobs import Record
+from simstrategy_xla.mesh_check.points import facts_of
 from simstrategy_xla.mesh_check.reaching import reached_in
 
 
@@ -131,7 +131,7 @@ def program(mesh: Mesh):
 def test_a_function_that_reduces_elements_and_stands_elsewhere_too_is_recorded(tmp_path):
     (found,) = ss.check(program_of(tmp_path, USED_TWICE), replicas=[1, 2]).findings
     assert "ends where" not in found.cause
-    assert found.site == "train.py:19"
+    assert found.site == "train.py:18"
 
 
 NOT_COMPILED = """

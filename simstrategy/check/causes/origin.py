@@ -28,8 +28,8 @@ __all__ = ["Origin", "origin_of"]
 class Origin(NamedTuple):
     """scene: the point, with what the program multiplies its values by.  kept: the value that differs in the end.
 
-    sure: whether no other point can be meant. followed: whether the kept value was seen to follow from this point: by the
-    values of both runs, by an experiment, or in the program's code.
+    sure: whether no other point can be meant. followed: whether the kept value was seen to follow from this point: by
+    the values of both runs, by an experiment, or in the program's code.
     """
 
     scene: Scene

@@ -26,7 +26,10 @@ _UNDETERMINED: Final = (
     (re.compile(r"(?<![\w.])([A-Za-z_][\w-]*)((?:\.\d+|\.clone)+)(?![\w.])"), r"\1"),
     (re.compile(r"\b((?:\w+_)?id|RunId)(\s*[=:]\s*)-?\d+"), rf"\1\2{_NUMBER}"),
     (re.compile(r"\b0x[0-9A-Fa-f]+"), _NUMBER),
-    (re.compile(r"\b\d+(?:\.\d+)?(?:e-?\d+)?( ?(?:[mnuµ]?s|sec|seconds?|(?:milli|micro|nano)seconds?))\b"), rf"{_NUMBER}\1"),
+    (
+        re.compile(r"\b\d+(?:\.\d+)?(?:e-?\d+)?( ?(?:[mnuµ]?s|sec|seconds?|(?:milli|micro|nano)seconds?))\b"),
+        rf"{_NUMBER}\1",
+    ),
 )
 """What a run determines, and what stands in its place: numbers of instructions and of runs, how
 functions are called in them, addresses, durations."""
@@ -43,8 +46,8 @@ def _determined(text: str) -> str:
 
     >>> _determined("Unsupported: %region_0.1.clone (reduce.21: f32[]) stack_frame_id=4, after 1.25 s")
     'Unsupported: %region_0 (reduce: f32[]) stack_frame_id=…, after … s'
-    >>> print(_determined('CpuCallback error: Traceback:\n  File "<frozen x>", line 8, in f\n  File "a.py", line 2, in g\n    h()\nE: no'))
-    CpuCallback error: Traceback:
+    >>> print(_determined('Traceback:\n  File "<frozen x>", line 8, in f\n  File "a.py", line 2, in g\n    h()\nE: no'))
+    Traceback:
       File "a.py", line 2, in g
         h()
     E: no

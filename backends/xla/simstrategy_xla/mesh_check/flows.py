@@ -11,7 +11,7 @@ Flow = Mapping[Hashable, bool]
 """On what a value depends, and whether it is computed with each of these, beyond adding it."""
 
 OfOperation = Callable[[Any, Sequence[Flow]], Sequence[Flow] | None]
-"""Returns the flows of an operation's results, of an equation and the flows of its operands; None to follow its body."""
+"""Returns the flows of an equation's results, of those of its operands; None to follow its body."""
 
 _BODIES: Final = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 

@@ -227,12 +227,14 @@ def _is_number(value: Host) -> bool:
     return value.dtype.kind in "biufc" or value.dtype.name == "bfloat16"
 
 
-def _ends(calls: Sequence[Call], state: Mapping[Place, _State]) -> dict[tuple[int, int], dict[int, tuple[int, str]]]:
+def _ends(
+    calls: Sequence[Call], state: Mapping[Place, _State]
+) -> dict[tuple[int, int], dict[int, tuple[int, str | None]]]:
     """Returns the numbers and names of the points of what a compiled program returns, by its step and itself.
 
     By the number of the result. Of a program with several shard_maps nothing is returned: any of them may be meant.
     """
-    found: dict[tuple[int, int], dict[int, tuple[int, str]]] = {}
+    found: dict[tuple[int, int], dict[int, tuple[int, str | None]]] = {}
     several = set()
     for number, call in enumerate(calls):
         if call.site.kind == "leave":
@@ -249,14 +251,18 @@ def _name(site: Site, place: int, state: Mapping[Place, _State]) -> str:
     return name if kept is None else kept.name or name
 
 
-def _into(call: Call, ends: Mapping[tuple[int, int], Mapping[int, tuple[int, str]]]) -> dict[tuple[int, str], bool]:
+def _into(
+    call: Call, ends: Mapping[tuple[int, int], Mapping[int, tuple[int, str | None]]]
+) -> dict[tuple[int, str | None], bool]:
     """Returns which points of what its shard_map returns are computed from a collective, where that is known."""
     reaches = call.site.reaches
     results = ends.get((call.step, call.site.module), {})
     return {} if reaches is None else {one: place in reaches for place, one in results.items()}
 
 
-def _collective(call: Call, ends: Mapping[tuple[int, int], Mapping[int, tuple[int, str]]]) -> Iterator[PointFacts]:
+def _collective(
+    call: Call, ends: Mapping[tuple[int, int], Mapping[int, tuple[int, str | None]]]
+) -> Iterator[PointFacts]:
     """Yields the point of a collective, or of a whole array that a line computes.  ends: as of `_ends`."""
     site = call.site
     values = [value for value in call.values if value is not None]

@@ -1,10 +1,10 @@
-"""Finds which results of a function are computed from each of its collectives, and what is computed from random numbers.
+"""Finds which results of a function are computed from each of its collectives, and where random numbers enter.
 
 An operation is known by its name and its traceback, as where JAX turns it into code. Several operations of one name and
 one traceback count as one: a result is computed from it where it is computed from any of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, final
 
 from jax.extend.core import ClosedJaxpr, Jaxpr
@@ -49,9 +49,7 @@ def reached_in(jaxpr: Any) -> Reached:
     follower = _Follower()
     results = Flows(follower.of_operation).of(jaxpr, [{}] * len(jaxpr.invars))
     collectives = {one for one in follower.known if one[0] in COLLECTIVES}
-    into = {
-        one: frozenset(number for number, flow in enumerate(results) if one in flow) for one in collectives
-    }
+    into = {one: frozenset(number for number, flow in enumerate(results) if one in flow) for one in collectives}
     return Reached(into, frozenset(follower.drawn), frozenset(follower.known))
 
 
@@ -79,7 +77,7 @@ class _Follower:
 def _begun(operation: Operation) -> Flow:
     """Returns the flow that begins at an operation."""
     name = operation[0]
-    random = {_DRAWN: True} if name in _RANDOM or name.startswith("random_") else {}
+    random: dict[Hashable, bool] = {_DRAWN: True} if name in _RANDOM or name.startswith("random_") else {}
     return {**random, operation: True} if name in COLLECTIVES else random
 
 
@@ -100,6 +98,5 @@ def _operations_in(params: Any) -> Iterator[Operation]:
 
 def _equations(param: Any) -> Sequence[Any]:
     """Returns the equations of a jaxpr, with constants or without; () of another parameter."""
-    if isinstance(param, ClosedJaxpr):
-        return param.jaxpr.eqns
-    return param.eqns if isinstance(param, Jaxpr) else ()
+    body: Any = param.jaxpr if isinstance(param, ClosedJaxpr) else param
+    return list(body.eqns) if isinstance(body, Jaxpr) else ()
