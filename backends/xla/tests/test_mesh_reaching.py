@@ -112,6 +112,21 @@ def test_numbers_of_each_device_are_no_draws_where_no_random_number_enters(tmp_p
     assert "no random numbers enter it" in found.cause
 
 
+OF_A_BATCH = """
+def program(mesh: Mesh):
+    def step(rows):
+        of_batch = jax.vmap(lambda row: jax.lax.psum(row, "batch"), axis_name="batch")(rows)[0]
+        return jax.lax.pmean(of_batch, "data")
+    return jax.jit(jax.shard_map(step, mesh=mesh, in_specs=P("data"), out_specs=P(), check_vma=False))(ROWS)
+"""
+
+
+@pytest.mark.slow
+def test_a_sum_over_an_axis_that_vmap_names_is_none_between_devices(tmp_path):
+    (found,) = ss.check(program_of(tmp_path, OF_A_BATCH), replicas=[1, 2]).findings
+    assert (found.site, found.kind) == ("train.py:12", "divided by the number of replicas once too often")
+
+
 USED_TWICE = """
 @jax.jit
 def larger(one, other):

@@ -7,7 +7,7 @@ whole arrays.
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
 
 import jax
@@ -110,7 +110,7 @@ class Watch:
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
             results = rule(ctx, *values, **params)
             place = place_of(ctx.traceback)
-            if place is not None and _axes_of(ctx):
+            if place is not None and _axes_of(ctx) and _is_between_devices(params):
                 kind, op = meaning_of(name, place.through)
                 site = self._site(ctx, kind, op, place, len(values))
                 if self._reached:
@@ -281,6 +281,12 @@ def _axes_of(ctx: Any) -> Sequence[str]:
     """Returns the mesh's axes where each device runs the code with its own arrays, as in `shard_map`; else ()."""
     context = ctx.module_context.axis_context
     return tuple(context.mesh.axis_names) if isinstance(context, mlir.SPMDAxisContext) else ()
+
+
+def _is_between_devices(params: Mapping[str, Any]) -> bool:
+    """Returns whether a collective has an axis of the mesh: `vmap` makes numbers of the axes that it has named."""
+    axes = params.get("axes", ())
+    return not axes or any(not isinstance(one, int) for one in axes)
 
 
 def _devices_of(ctx: Any) -> int:
