@@ -1,6 +1,6 @@
 """What an explanation is made of, and what it returns.  It does not matter here how the facts were recorded."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -111,7 +111,8 @@ class PointFacts(NamedTuple):
     replaces. number: its place among the points and writes of the run; -1 where it is not known. ulp: one ulp of 1 in
     the precision of the outputs, where their arrays are finer; 0 where they are not. added: of a component that each
     replica adds to, by how much it changes in this step; () elsewhere. data: the line that distributed the step's
-    examples; "" where it is not known.
+    examples; "" where it is not known. into: of values that the program keeps, by the number and the subject of their
+    points, whether they are computed from this point, where the program's code shows it.
     """
 
     step: int
@@ -130,6 +131,7 @@ class PointFacts(NamedTuple):
     ulp: float = 0.0
     added: tuple[Leaves, ...] = ()
     data: str = ""
+    into: Mapping[tuple[int, str | None], bool] = {}
 
     @property
     def contributions(self) -> tuple[Leaves, ...]:

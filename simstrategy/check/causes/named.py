@@ -14,14 +14,14 @@ from simstrategy.check.causes.changed import by_changed
 from simstrategy.check.causes.clipping import of_bound
 from simstrategy.check.causes.combination import whole
 from simstrategy.check.causes.companions import is_line, is_moved
-from simstrategy.check.causes.facts import DRAWS, DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
+from simstrategy.check.causes.facts import DUPLICATED, MISSING_SAMPLES, STATISTICS, Finding, Host
 from simstrategy.check.causes.other_rows import Rows, of_other_rows
 from simstrategy.check.causes.own_numbers import first_uncombined, own_number
 from simstrategy.check.causes.rounding import allowed, wide
-from simstrategy.check.causes.row_order import DISTINCT_MIN, Order, Place, counted, of_selection, order_of
+from simstrategy.check.causes.row_order import DISTINCT_MIN, Order, Place, counted, of_draws, of_selection, order_of
 from simstrategy.check.causes.samples import is_same_data
 from simstrategy.check.causes.scene import Scene
-from simstrategy.check.causes.watching import NamedValue
+from simstrategy.check.causes.watching import NamedValue, drawn_in
 from simstrategy.check.causes.weights import by_divisors
 
 __all__ = ["Named", "by_names", "with_place"]
@@ -102,6 +102,7 @@ def _places(scene: Scene, named: Named) -> Iterator[Place]:
     # A run is numbered when it begins, and its values come after.
     ends = [-1 if point.what == "run" else point.number for point in (one.reference, one.other)]
     expected = _by_place(named.reference, one.reference.step, ends[0])
+    drawn = drawn_in(named.reference)
     found = _by_place(named.other, one.other.step, ends[1])
     often = [Counter((site, name, rank) for site, name, rank, _ in values) for values in (expected, found)]
     for (site, name, replica, time), value in expected.items():
@@ -110,7 +111,7 @@ def _places(scene: Scene, named: Named) -> Iterator[Place]:
         others = [found.get((site, name, rank, time)) for rank in range(one.replicas)]
         known = [other for other in others if other is not None]
         if replica == 0 and len(known) == one.replicas:
-            yield Place(site, name, value, known)
+            yield Place(site, name, value, known, drawn[site, name])
 
 
 def _by_place(values: Sequence[NamedValue], step: int, number: int) -> dict[tuple[str, str, int, int], Host]:
@@ -240,10 +241,10 @@ def _of_values(place: Place, rows: Sequence[tuple[Host, Host]], before: Place | 
         if not known:
             return Finding(None, f"{reason}; whether these are of the same examples is not known", source=place.site)
         remedy = "Draw for each example, or for the whole batch; what it depends on besides, take of all replicas"
-        return Finding(DRAWS, reason, remedy, source=place.site, also=(STATISTICS,))
+        return of_draws(place, reason, remedy, (STATISTICS,))
     else:
         return None
-    return Finding(DRAWS, reason, "Draw for each example, or for the whole batch", source=place.site)
+    return of_draws(place, reason, "Draw for each example, or for the whole batch")
 
 
 def _is_stream(values: Sequence[Host]) -> bool:
@@ -296,8 +297,8 @@ def _numbers(places: Sequence[Place]) -> Finding | None:
         same = [np.array_equal(expected, one) for one in place.found]
         if same[0] and not any(same[1:]) and (wide(expected) * 64 % 1).any():
             reason = f"{place.what} has the reference's value on replica 0, and another one on replica 1"
-            if expected.size > 1:
-                return Finding(DRAWS, reason, "Draw once for all replicas", source=place.site)
+            if expected.size > 1 or place.drawn is False:
+                return of_draws(place, reason, "Draw once for all replicas")
             return Finding(None, reason, source=place.site)  # a count, a rate or a draw: one number does not show it
     return None
 

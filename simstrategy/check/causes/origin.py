@@ -28,12 +28,14 @@ __all__ = ["Origin", "origin_of"]
 class Origin(NamedTuple):
     """scene: the point, with what the program multiplies its values by.  kept: the value that differs in the end.
 
-    sure: whether the kept value is known to follow from this point.
+    sure: whether no other point can be meant. followed: whether the kept value was seen to follow from this point: by
+    the values of both runs, by an experiment, or in the program's code.
     """
 
     scene: Scene
     kept: Pair | None
     sure: bool
+    followed: bool = True
 
 
 def origin_of(
@@ -79,6 +81,7 @@ def _by_values(
     last = returned(window, kept.one) if kept.one is not None and kept.one.other.what == "result" else None
     if last is not None:
         window = [pair for pair in window if pair.other is not None and pair.other.step <= last.step]
+    window = [pair for pair in window if _enters(pair, kept) is not False]
     candidates = [pair for pair in window if not _is_kept(pair) and (pair.differs or _has_other_shapes(pair))]
     linked = followed(kept, candidates, [pair for pair in window if is_source(pair)], before, counts)
     if linked is not None:
@@ -93,7 +96,15 @@ def _by_values(
     if effect is not None:
         return _at(effect[0], kept, reference, other, effect[1])
     same = [pair for pair in left if shapes_of(pair) & shapes_of(kept)]
-    return _at(same[0] if same else left[0], kept, reference, other)._replace(sure=sure)
+    chosen = same[0] if same else left[0]
+    return _at(chosen, kept, reference, other)._replace(sure=sure, followed=bool(_enters(chosen, kept)))
+
+
+def _enters(pair: Pair, kept: Pair) -> bool | None:
+    """Returns whether a kept value is computed from a point, as the program's code shows; None where it does not."""
+    if pair.other is None or kept.other is None:
+        return None
+    return pair.other.into.get((kept.other.number, kept.other.subject))
 
 
 def _without_kept(

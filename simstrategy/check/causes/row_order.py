@@ -9,21 +9,25 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from simstrategy.check.causes.facts import DUPLICATED, MISSING_SAMPLES, Finding, Host
+from simstrategy.check.causes.facts import DRAWS, DUPLICATED, MISSING_SAMPLES, Finding, Host
 
-__all__ = ["DISTINCT_MIN", "Order", "Place", "counted", "of_selection", "order_of"]
+__all__ = ["DISTINCT_MIN", "Order", "Place", "counted", "of_draws", "of_selection", "order_of"]
 
 DISTINCT_MIN: Final = 3
 """The fewest different rows by which the rows of two runs are distinguished."""
 
 
 class Place(NamedTuple):
-    """One name at one line.  expected: the reference's value; found: one of each replica."""
+    """One name at one line.  expected: the reference's value; found: one of each replica.
+
+    drawn: whether random numbers enter it, where that is known.
+    """
 
     site: str
     name: str
     expected: Host
     found: list[Host]
+    drawn: bool | None = None
 
     @property
     def what(self) -> str:
@@ -86,6 +90,13 @@ def of_selection(place: Place, examples: Sequence[Counter[bytes]]) -> Finding | 
     if again:
         reason += ", and the reference leaves out other ones"
     return Finding(MISSING_SAMPLES, reason, "Distribute all examples", source=place.site)
+
+
+def of_draws(place: Place, reason: str, remedy: str, also: tuple[str, ...] = ()) -> Finding:
+    """Returns draws for a value that replicas have otherwise, where random numbers may enter it; else no kind."""
+    if place.drawn is False:
+        return Finding(None, f"{reason}; no random numbers enter it", source=place.site)
+    return Finding(DRAWS, reason, remedy, source=place.site, also=also)
 
 
 def _is_no_slice(value: Host, whole: Counter[bytes]) -> bool:

@@ -5,7 +5,7 @@ Operators of arrays pass no wrapper, but their results get names. The lines of t
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
 from types import FrameType
@@ -16,7 +16,7 @@ import numpy as np
 from simstrategy.check.causes.facts import Host
 from simstrategy.run.frames import is_users
 
-__all__ = ["NamedValue", "Watch"]
+__all__ = ["NamedValue", "Watch", "drawn_in"]
 
 _BYTES_MAX: Final = 1 << 20
 """The largest value that is kept."""
@@ -37,7 +37,8 @@ class NamedValue(NamedTuple):
 
     number: how many points and writes came before it. site: file and line of the statement. value: [any shape].
     taken: whether it is a part of another array, so that its rows show which ones were taken, and no other value.
-    given: whether it is what a replica function receives, where that is known of any value.
+    given: whether it is what a replica function receives, where that is known of any value. drawn: whether random
+    numbers enter it, as far as the program's code shows; None where it does not.
     """
 
     step: int
@@ -48,6 +49,17 @@ class NamedValue(NamedTuple):
     value: Host
     taken: bool = False
     given: bool = False
+    drawn: bool | None = None
+
+
+def drawn_in(values: Sequence[NamedValue]) -> dict[tuple[str, str], bool | None]:
+    """Returns whether random numbers enter any value of a name at a line; None where it is not known of all."""
+    found: dict[tuple[str, str], bool | None] = {}
+    for one in values:
+        key = one.site, one.name
+        before = found.get(key, False)
+        found[key] = True if before or one.drawn else None if None in (before, one.drawn) else False
+    return found
 
 
 class _Seen:

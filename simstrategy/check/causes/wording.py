@@ -84,7 +84,7 @@ def _place(origin: Origin) -> str:
     kept = None if origin.kept is None else origin.kept.other
     if kept is not None and kept is not point and kept.subject and kept.subject != point.subject:
         kept_name = _result(kept.subject) if kept.what == "result" else f"the variable {kept.subject!r}"
-        text += f", from which {kept_name} is computed,"
+        text += f", from which {kept_name} is computed," if origin.followed else f", before {kept_name},"
     return text
 
 

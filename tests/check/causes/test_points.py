@@ -578,3 +578,15 @@ def test_a_maximum_that_is_one_replicas_value_is_no_function() -> None:
     first, second = rows(0.25, 0.3, 0.25), rows(0.2, 0.2, 0.1)
     cause = explain([point(first)], [point(first, second)], counts=(1, 2))
     assert cause.kind != FUNCTION
+
+
+def test_a_value_is_computed_from_a_point_only_where_that_was_followed() -> None:
+    def text(into: dict[tuple[int, str | None], bool]) -> str:
+        reference = [point(A, subject=None, number=0), kept(B, number=1)]
+        other = [point(A, C, subject=None, number=0, into=into), kept(np.exp(B), replicas=2, number=1)]
+        return explain(reference, other, counts=(1, 2)).text.partition(" differs first")[0]
+
+    combined = "2 replicas against 1 replica: in step 1, all_reduce SUM at train.py:31"
+    assert text({}) == f"{combined}, before the variable 'w',"
+    assert text({(1, "w"): True}) == f"{combined}, from which the variable 'w' is computed,"
+    assert text({(1, "w"): False}) == "2 replicas against 1 replica: in step 1, assign_sub MEAN of 'w' at train.py:32"

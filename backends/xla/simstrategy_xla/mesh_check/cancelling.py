@@ -22,7 +22,10 @@ def cancel_in(record: Record) -> bool:
         if site.kind != "all_reduce" or site.op not in ("SUM", "MEAN"):
             continue
         terms, sums = call.values[: site.inputs], call.values[site.inputs :]
-        if any(one is None or other is None or _cancel(one, other[0]) for one, other in zip(terms, sums, strict=True)):
+        if any(
+            one is None or other is None or one[0].shape != other[0].shape or _cancel(one, other[0])
+            for one, other in zip(terms, sums, strict=True)
+        ):
             return True
     return False
 

@@ -26,7 +26,7 @@ __all__ = [
 
 Host = np.ndarray[Any, Any]
 
-TAKING: Final = frozenset({"dynamic_slice", "gather", "squeeze"})
+TAKING: Final = frozenset({"dynamic_slice", "gather", "slice", "squeeze"})
 """Operations by which a device takes rows of an array of its own: their results are recorded in a `shard_map`."""
 
 
@@ -85,7 +85,9 @@ class Site(NamedTuple):
     `jax.pmap`. transposed: whether differentiation made it of a call of the program. called: its line in a
     function of a library that the program's line calls, so that each moment has a place of its own; "" otherwise.
     added: as `partaking.added_up` gives it, of what a function of `jax.pmap` receives; () of others. block: a number
-    of the function or loop's body of compiled code that it stands in.
+    of the function or loop's body of compiled code that it stands in. reaches: of a collective in a shard_map, the
+    numbers of the results that are computed from it; None where it is not known. drawn: of a line's results, whether
+    random numbers enter them; None where it is not known.
     """
 
     number: int
@@ -104,6 +106,8 @@ class Site(NamedTuple):
     called: str = ""
     added: tuple[frozenset[int] | None, ...] = ()
     block: int = 0
+    reaches: frozenset[int] | None = None
+    drawn: bool | None = None
 
 
 class Moment(NamedTuple):

@@ -17,7 +17,7 @@ from jax.interpreters import mlir
 
 import simstrategy
 
-__all__ = ["Place", "Rules", "is_of_program", "place_of"]
+__all__ = ["Place", "Rules", "is_of_program", "not_shared", "place_of"]
 
 Rule = Callable[..., Sequence[Any]]
 Around = Callable[[str, Rule], Rule]
@@ -30,6 +30,13 @@ _PACKAGES: Final = tuple({*site.getsitepackages(), sysconfig.get_path("purelib")
 _CALLS: Final = frozenset({"cache_miss", "jit_lower"})
 """The functions of JAX that lower a compiled function, for a call or for `lower`: lines that they call are in it."""
 _PMAP: Final = "pmap.py"
+_OF_PAIRS: Final = frozenset(
+    {
+        *("reduce", "reduce_window", "argmax", "argmin", "sort", "select_and_scatter", "select_and_scatter_add"),
+        *("scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max", "approx_top_k"),
+    }
+)
+"""Operations with code for a pair of elements. XLA ends the process where such code has a callback."""
 
 
 class Place(NamedTuple):
@@ -53,6 +60,8 @@ class Rules:
     def __init__(self) -> None:
         self._before: list[tuple[Any, str | None, Any]] = []
         self._adding = False
+        self._apart = 0
+        """In how many operations of `_OF_PAIRS` the code is that is being made."""
 
     def put_around(self, names: Collection[str], around: Around, *, cached: bool = False) -> None:
         """Puts a rule around that of each operation of these names.
@@ -69,6 +78,26 @@ class Rules:
                     self._before.append((primitive, platform, entry))
                     rule = self._guarded(around(primitive.name, entry.rule), entry.rule)
                     mlir.register_lowering(primitive, rule, platform, entry.inline, cached)
+
+    def keep_apart(self) -> None:
+        """Has `is_apart` known of operations with code for a pair of elements."""
+        self.put_around(_OF_PAIRS, self._of_pairs)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the code that is being made is for a pair of elements."""
+        return self._apart > 0
+
+    def _of_pairs(self, name: str, rule: Rule) -> Rule:
+        def apart(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+            # A function that stands outside of such code too is made there with callbacks, and here without.
+            self._apart += 1
+            try:
+                return rule(not_shared(ctx), *values, **params)
+            finally:
+                self._apart -= 1
+
+        return apart
 
     @property
     def mark(self) -> int:
@@ -101,6 +130,11 @@ class Rules:
             return (former if self._adding else rule)(*args, **params)
 
         return guarded
+
+
+def not_shared(ctx: Any) -> Any:
+    """Returns a context in which no code of functions is known that was made before."""
+    return ctx.replace(module_context=ctx.module_context.replace(lowering_cache={}, cached_primitive_lowerings={}))
 
 
 def place_of(traceback: Any, *, inner: bool = False) -> Place | None:

@@ -23,7 +23,7 @@ ROUNDED: Final = frozenset(
     {
         *("dot_general", "conv_general_dilated", "reduce_sum", "cumsum", "reduce_window_sum", "psum", "psum_invariant"),
         *("exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "div", "sqrt", "rsqrt", "cbrt", "pow"),
-        *("integer_pow", "sin", "cos", "tan", "erf", "erfc", "erf_inv", "lgamma", "digamma"),
+        *("reduce", "integer_pow", "sin", "cos", "tan", "erf", "erfc", "erf_inv", "lgamma", "digamma"),
     }
 )
 """The operations whose results are moved."""
@@ -55,7 +55,7 @@ def nudged(rules: Rules, pattern: int, *, sums: bool = False, zeros: bool = Fals
     def around(name: str, rule: Rule) -> Rule:
         def moved(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
             nonlocal salt
-            if not all(jnp.issubdtype(aval.dtype, jnp.floating) for aval in ctx.avals_out):
+            if rules.is_apart or not all(jnp.issubdtype(aval.dtype, jnp.floating) for aval in ctx.avals_out):
                 return rule(ctx, *values, **params)
             salt += _STEP
             adds = sums and name in _SUMS and all(jnp.issubdtype(aval.dtype, jnp.floating) for aval in ctx.avals_in)
@@ -67,6 +67,7 @@ def nudged(rules: Rules, pattern: int, *, sums: bool = False, zeros: bool = Fals
         return moved
 
     choose(pattern)
+    rules.keep_apart()
     rules.put_around(ROUNDED, around)
     try:
         yield

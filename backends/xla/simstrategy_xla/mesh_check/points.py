@@ -59,11 +59,12 @@ def facts_of(record: Record) -> Facts:
     named: list[NamedValue] = []
     entering = {one.enters for one in state.values()}
     transposed: list[PointFacts] = []
+    ends = _ends(calls, state)
     for number, call in enumerate(calls):
         if call.site.own or call.site.kind == "enter":
             named += _named(call, number, entering)
             continue
-        made = _leaving(call, state, diverged) if call.site.kind == "leave" else _collective(call)
+        made = _leaving(call, state, diverged) if call.site.kind == "leave" else _collective(call, ends)
         sizes, rows = parts.get(call.step, (None, None))
         known = sizes is not None and call.site.devices == len(sizes)
         own = [
@@ -171,8 +172,7 @@ def _leaving(call: Call, state: Mapping[Place, _State], diverged: dict[Place, Pa
         joined = cut is not None and not (site.by_pmap and (kept is not None or equal))
         if joined and site.by_pmap:
             continue  # each device returns a value of its own
-        name = site.names[place] if place < len(site.names) else f"[{place}]"
-        name = name if kept is None else kept.name or name
+        name = _name(site, place, state)
         before = None if kept is None else kept.before.get(call.step)
         point = PointFacts(
             call.step,
@@ -202,7 +202,8 @@ def _named(call: Call, number: int, state: Collection[Place]) -> Iterator[NamedV
         for device, one in enumerate(value or ()):
             if _is_number(one):
                 taken, given = site.kind in TAKING, site.kind == "enter"
-                yield NamedValue(call.step, number, device, site.place, name, one, taken, given)
+                drawn = False if given else site.drawn
+                yield NamedValue(call.step, number, device, site.place, name, one, taken, given, drawn)
 
 
 def _terms(value: Parts, before: Parts | None) -> tuple[Leaves, ...]:
@@ -226,8 +227,43 @@ def _is_number(value: Host) -> bool:
     return value.dtype.kind in "biufc" or value.dtype.name == "bfloat16"
 
 
-def _collective(call: Call) -> Iterator[PointFacts]:
-    """Yields the point of a collective, or of a whole array that a line computes."""
+def _ends(
+    calls: Sequence[Call], state: Mapping[Place, _State]
+) -> dict[tuple[int, int], dict[int, tuple[int, str | None]]]:
+    """Returns the numbers and names of the points of what a compiled program returns, by its step and itself.
+
+    By the number of the result. Of a program with several shard_maps nothing is returned: any of them may be meant.
+    """
+    found: dict[tuple[int, int], dict[int, tuple[int, str | None]]] = {}
+    several = set()
+    for number, call in enumerate(calls):
+        if call.site.kind == "leave":
+            key = call.step, call.site.module
+            several |= {key} & found.keys()
+            found[key] = {place: (number, _name(call.site, place, state)) for place in range(len(call.values))}
+    return {key: one for key, one in found.items() if key not in several}
+
+
+def _name(site: Site, place: int, state: Mapping[Place, _State]) -> str:
+    """Returns the name of a value that a shard_map returns: of state, that of the argument which it becomes."""
+    kept = state.get((site.number, place))
+    name = site.names[place] if place < len(site.names) else f"[{place}]"
+    return name if kept is None else kept.name or name
+
+
+def _into(
+    call: Call, ends: Mapping[tuple[int, int], Mapping[int, tuple[int, str | None]]]
+) -> dict[tuple[int, str | None], bool]:
+    """Returns which points of what its shard_map returns are computed from a collective, where that is known."""
+    reaches = call.site.reaches
+    results = ends.get((call.step, call.site.module), {})
+    return {} if reaches is None else {one: place in reaches for place, one in results.items()}
+
+
+def _collective(
+    call: Call, ends: Mapping[tuple[int, int], Mapping[int, tuple[int, str | None]]]
+) -> Iterator[PointFacts]:
+    """Yields the point of a collective, or of a whole array that a line computes.  ends: as of `_ends`."""
     site = call.site
     values = [value for value in call.values if value is not None]
     if len(values) < len(call.values):
@@ -239,7 +275,8 @@ def _collective(call: Call) -> Iterator[PointFacts]:
     # What devices send each other stays a value of each, also where all of them send zeros.
     own = site.kind in _SENT or not all(_are_equal(parts) for parts in outputs)
     combined = () if own else tuple([parts[0] for parts in outputs])
-    yield PointFacts(call.step, site.place, site.kind, None, site.op, terms, combined, own=own)
+    into = _into(call, ends)
+    yield PointFacts(call.step, site.place, site.kind, None, site.op, terms, combined, own=own, into=into)
 
 
 def _parts_of(

@@ -18,6 +18,7 @@ from simstrategy.check.checkpoint import Checkpoint, takes_checkpoint
 from simstrategy.check.folder import same_folder
 from simstrategy.run import raised_where
 from simstrategy.short_repr import error_text
+from simstrategy_xla.mesh_check.error_texts import shown_text
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run, Saved
 from simstrategy_xla.mesh_check.results import Result, result_of
 
@@ -25,10 +26,6 @@ __all__ = ["COMPILED_BYTES_MAX", "choose_devices", "keep_compiled", "load_proble
 
 _CONFIG: Final[Any] = jax.config
 _OF_AXES: Final = ("unbound axis name", "is not found in mesh", "must refer to an axis")
-_LINES_MAX: Final = 10
-"""How many lines of an error's text are shown."""
-_LAST: Final = 2
-"""How many of them are its last ones, where lines are left out."""
 _FLAG: Final = "--xla_force_host_platform_device_count"
 COMPILED_BYTES_MAX: Final = 256 << 20
 """How much compiled code a check keeps at most, but for what one process adds: it has the program's constants in it."""
@@ -82,26 +79,13 @@ def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
         except KeyboardInterrupt:
             raise
         except BaseException as caught:  # noqa: BLE001 - compared like a value: several may raise the same
-            error = (type(caught).__name__, _shortened(error_text(caught)))
+            error = (type(caught).__name__, shown_text(caught))
             notes = (raised_where(caught, with_text=False), *_advice(caught, job))
         else:
             result = result_of(value, devices)
     saved = None if checkpoint is None else Saved(checkpoint.saved, checkpoint.saves, checkpoint.restored)
     shown = result.contents, result.copies, result.unequal, result.by_device
     return Found(*shown, error, notes, (), (), printed.getvalue(), saved, None, result.spread)
-
-
-def _shortened(text: str) -> str:
-    r"""Returns the text of an error without lines in its middle, where it has many: JAX quotes whole arrays.
-
-    >>> _shortened("\n".join(map(str, range(99)))).splitlines()[-3:]
-    ['… (89 lines are left out)', '97', '98']
-    """
-    lines = text.splitlines()
-    if len(lines) <= _LINES_MAX:
-        return text
-    first, last = lines[: _LINES_MAX - _LAST], lines[-_LAST:]
-    return "\n".join([*first, f"… ({len(lines) - len(first) - len(last)} lines are left out)", *last])
 
 
 def _advice(error: BaseException, job: Job) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ whole arrays.
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
 
 import jax
@@ -19,9 +19,10 @@ from jax.interpreters import mlir
 
 from simstrategy.trace import describe_site
 from simstrategy_xla.mesh_check.jobs import TAKING, Moment, Record, Site
-from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, place_of
+from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, not_shared, place_of
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
 from simstrategy_xla.mesh_check.partaking import added_up
+from simstrategy_xla.mesh_check.reaching import Reached, reached_in
 from simstrategy_xla.mesh_check.stacks import is_inner, is_repeated
 
 __all__ = ["Watch"]
@@ -41,13 +42,15 @@ _COMPUTED_BYTES: Final = 1 << 16
 _TOTAL_BYTES: Final = 256 << 20
 """Of all values of a run; later ones are not kept."""
 
-_OF_PAIRS: Final = frozenset(
+_WITH_BODIES: Final = frozenset(
     {
-        *("reduce", "reduce_window", "argmax", "argmin", "sort", "select_and_scatter", "select_and_scatter_add"),
-        *("scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max", "approx_top_k"),
+        *("jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"),
+        *("checkpoint", "scan", "while", "cond"),
     }
 )
-"""Operations with code for a pair of elements. XLA ends the process where such code has a callback."""
+"""Operations that have functions of their own, whose code JAX makes once for all operations that are alike."""
+_SITES_MAX: Final = 5000
+"""How many sites there may be before functions share their code."""
 
 
 class _Edge(NamedTuple):
@@ -77,15 +80,16 @@ class Watch:
         self._blocks: list[Any] = []
         self._edges: list[_Edge] = []
         self._bytes = 0
-        self._apart = 0
-        """In how many operations of `_OF_PAIRS` the code is that is being made."""
+        self._reached: list[Reached] = []
+        """Of the shard_maps that code is being made of, what depends on what; the innermost last."""
         self._observe = Primitive("simstrategy_observe")
         self._observe.multiple_results = True
         mlir.register_lowering(self._observe, self._observed, cacheable=False)
         rules.put_around(COLLECTIVES, self._of_collective)
+        rules.put_around(_WITH_BODIES, self._of_function)
         if lines:
             rules.put_around(_COMPUTED | TAKING, self._of_result)
-            rules.put_around(_OF_PAIRS, self._of_pairs)
+            rules.keep_apart()
         rules.put_around({"shard_map"}, self._of_shard_map)
 
     def clear(self) -> None:
@@ -106,9 +110,12 @@ class Watch:
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
             results = rule(ctx, *values, **params)
             place = place_of(ctx.traceback)
-            if place is not None and _axes_of(ctx):
+            if place is not None and _axes_of(ctx) and _is_between_devices(params):
                 kind, op = meaning_of(name, place.through)
                 site = self._site(ctx, kind, op, place, len(values))
+                if self._reached:
+                    site = site._replace(reaches=self._reached[-1].results.get((name, ctx.traceback)))
+                    self._sites[-1] = site
                 self._emit(ctx, site, [*values, *results], [*ctx.avals_in, *ctx.avals_out])
             return results
 
@@ -121,14 +128,15 @@ class Watch:
             place = place_of(ctx.traceback, inner=inner)
             own = bool(_axes_of(ctx))
             # The code of an operation that is not in a function of the program is shared by all its lines.
-            if place is None or self._apart or not all(map(_is_computed, ctx.avals_out)):
+            if place is None or self._rules.is_apart or not all(map(_is_computed, ctx.avals_out)):
                 return results
             counts = inner and not any(jnp.issubdtype(aval.dtype, jnp.inexact) for aval in ctx.avals_out)
             if not own and (not place.inside or counts or name in TAKING):
                 return results
             site = self._site(ctx, name, None, place, 0)
             if own:
-                self._sites[-1] = site = site._replace(own=True)
+                drawn = self._reached[-1].is_drawn((name, ctx.traceback)) if self._reached else None
+                self._sites[-1] = site = site._replace(own=True, drawn=drawn)
                 self._emit(ctx, site, results, ctx.avals_out)
             else:
                 self._sites[-1] = site = site._replace(called=place.called)
@@ -137,13 +145,11 @@ class Watch:
 
         return watched
 
-    def _of_pairs(self, name: str, rule: Rule) -> Rule:
+    def _of_function(self, name: str, rule: Rule) -> Rule:
+        """Has the code of a function made anew for each call: XLA may run two calls in any order."""
+
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
-            self._apart += 1
-            try:
-                return rule(ctx, *values, **params)
-            finally:
-                self._apart -= 1
+            return rule(not_shared(ctx) if len(self._sites) < _SITES_MAX else ctx, *values, **params)
 
         return watched
 
@@ -159,7 +165,11 @@ class Watch:
             leave = _Edge("leave", place, results, _cuts(params["out_specs"]), devices)
             first = self._equation(jaxpr, enter, jaxpr.invars)
             last = self._equation(jaxpr, leave, jaxpr.outvars)
-            return rule(ctx, *values, jaxpr=jaxpr.replace(eqns=[first, *jaxpr.eqns, last]), **params)
+            self._reached.append(reached_in(jaxpr))
+            try:
+                return rule(ctx, *values, jaxpr=jaxpr.replace(eqns=[first, *jaxpr.eqns, last]), **params)
+            finally:
+                self._reached.pop()
 
         return watched
 
@@ -271,6 +281,12 @@ def _axes_of(ctx: Any) -> Sequence[str]:
     """Returns the mesh's axes where each device runs the code with its own arrays, as in `shard_map`; else ()."""
     context = ctx.module_context.axis_context
     return tuple(context.mesh.axis_names) if isinstance(context, mlir.SPMDAxisContext) else ()
+
+
+def _is_between_devices(params: Mapping[str, Any]) -> bool:
+    """Returns whether a collective has an axis of the mesh: `vmap` makes numbers of the axes that it has named."""
+    axes = params.get("axes", ())
+    return not axes or any(not isinstance(one, int) for one in axes)
 
 
 def _devices_of(ctx: Any) -> int:
