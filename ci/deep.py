@@ -109,7 +109,7 @@ RUNS = {
     "compiled": [sys.executable, "ci/bench/compiled.py"],
     "array_api": [sys.executable, "ci/array_api/run.py"],
     "array_calls": [sys.executable, "ci/array_calls/run.py"],
-    "kit_xla": [sys.executable, "ci/tpu.py", "--host-devices", "1,2,4,8"],
+    "kit_xla": [sys.executable, "ci/tpu.py", "--host-devices", "1,2,4,8", "--profile", "quick"],
     "tpu": [sys.executable, "ci/run.py", "tpu"],
 }
 
