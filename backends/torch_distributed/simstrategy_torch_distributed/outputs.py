@@ -1,5 +1,6 @@
 """What ranks print: rank 0 to the command's output itself, the others to files for the report."""
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Final, TextIO, final
 
 from simstrategy.launch.server import Worker
 
-__all__ = ["ERRORS", "Outputs"]
+__all__ = ["ERRORS", "Outputs", "print_to"]
 
 ERRORS: Final = ".err"
 """What the name of a rank's file for errors ends with, where they are shown apart from its output."""
@@ -57,3 +58,11 @@ def _read(file: Path, start: int) -> bytes:
     with file.open("rb") as stream:
         stream.seek(start)
         return stream.read()
+
+
+def print_to(output: Path, errors: Path) -> None:
+    """Lets this process, and what it starts, print to files from now on."""
+    for stream, target in ((1, output), (2, errors)):
+        file = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(file, stream)
+        os.close(file)

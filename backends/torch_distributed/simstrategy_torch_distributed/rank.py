@@ -12,9 +12,10 @@ from simstrategy_torch_distributed.hooks.installing import install_hooks
 from simstrategy_torch_distributed.hooks.planting import planting_of
 from simstrategy_torch_distributed.joined import Rank
 from simstrategy_torch_distributed.link import Link
-from simstrategy_torch_distributed.outputs import ERRORS
+from simstrategy_torch_distributed.outputs import ERRORS, print_to
 from simstrategy_torch_distributed.program import finish, run_function, run_program
 from simstrategy_torch_distributed.registering import take_gloos_place
+from simstrategy_torch_distributed.seat import run_seat
 from simstrategy_torch_distributed.watched.entries import FILE
 from simstrategy_torch_distributed.watched.moving import Moves
 from simstrategy_torch_distributed.watched.predicting import Predicting
@@ -34,7 +35,7 @@ def serve(channel: Channel, output: Path) -> int:
     job, memory = channel.receive()
     assert memory is not None
     if job["to_file"]:
-        _print_to(output, Path(f"{output}{ERRORS}") if job["apart"] else output)
+        print_to(output, Path(f"{output}{ERRORS}") if job["apart"] else output)
     with begun(job, job["rank"], output):
         link = Link(channel, job["rank"])
         link.ready()
@@ -47,7 +48,9 @@ def serve(channel: Channel, output: Path) -> int:
         at_end = install_hooks(link, job["laws"], output)
         if job["device"] == "cpu-for-cuda":
             map_cuda_names(job["rank"], job["size"])
-        if job["function"] is None:
+        if job["seat"] is not None:
+            ending = run_seat(job["seat"], job["rank"])
+        elif job["function"] is None:
             ending = run_program(job["script"], job["arguments"], is_module=job["is_module"])
         else:
             ending = run_function(*job["function"])
@@ -79,10 +82,3 @@ def _watch(given: list[Any] | None, link: Link) -> Watch | None:
     if predicting:
         Predicting(file, tuple(predicting)).begin()
     return watch
-
-
-def _print_to(output: Path, errors: Path) -> None:
-    for stream, target in ((1, output), (2, errors)):
-        file = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.dup2(file, stream)
-        os.close(file)

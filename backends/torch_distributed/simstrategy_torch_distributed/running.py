@@ -115,6 +115,7 @@ class _Run:
             "arguments": list(settings.arguments),
             "is_module": settings.is_module,
             "function": settings.function,
+            "seat": settings.seat,
             "order": settings.order,
             "device": settings.device,
             "seed": settings.seed,

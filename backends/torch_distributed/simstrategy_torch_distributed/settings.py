@@ -72,7 +72,8 @@ class Settings:
     CUDA's names to it. function: what runs in place of the script, which is then the file that it is from. watching:
     what ranks record; nothing is shown of what they print then. laws: the names of those of one run that are judged.
     fault: what is planted, of a run for the law of faults. folder: the ranks' current one, None for this process's.
-    grace_s: how many seconds ranks have to end in after a failure or a finding. Raises InvalidArgument.
+    grace_s: how many seconds ranks have to end in after a failure or a finding. seat: where ranks wait for processes
+    that the script spawns, as `seating.py` has it; None where they run the script. Raises InvalidArgument.
     """
 
     script: str
@@ -92,6 +93,7 @@ class Settings:
     fault: Fault | None = None
     folder: str | None = None
     grace_s: float = 2.0
+    seat: str | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.ranks <= RANKS_MAX:

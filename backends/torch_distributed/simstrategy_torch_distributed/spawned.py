@@ -4,16 +4,10 @@ It does what `multiprocessing` does in a spawned process. It becomes a simulated
 another one when it joins another.
 """
 
-import base64
-import importlib
-import multiprocessing
 import os
-import pickle
 from collections.abc import Callable, Sequence
-from multiprocessing import resource_tracker, spawn
-from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from torch.distributed import FileStore, PrefixStore, TCPStore  # type: ignore[attr-defined]  # public, not in the stubs
 from torch.distributed.distributed_c10d import Store
@@ -22,12 +16,11 @@ from simstrategy.errors import ContextError, InvalidArgument
 from simstrategy.launch.channel import Channel, pair
 from simstrategy_torch_distributed.arena import Arena
 from simstrategy_torch_distributed.beginning import begun
-from simstrategy_torch_distributed.hints import worded
 from simstrategy_torch_distributed.hooks.installing import install_hooks
-from simstrategy_torch_distributed.inherited import Inherited
 from simstrategy_torch_distributed.joined import Rank
 from simstrategy_torch_distributed.link import Link
-from simstrategy_torch_distributed.program import Ending, finish, run_called
+from simstrategy_torch_distributed.process_jobs import file_of, run_process
+from simstrategy_torch_distributed.program import Ending, finish
 from simstrategy_torch_distributed.registering import take_gloos_place
 from simstrategy_torch_distributed.watched.uncompiled import run_uncompiled
 
@@ -40,7 +33,7 @@ def serve(channel: Channel, output: Path) -> int:
     The last files are those for output and errors, the pipe that its parent holds, and that of the resource tracker.
     """
     job, _ = channel.receive()
-    *files, printed, errors, parent, tracker = [_file_of(channel) for _ in range(job["files"])]
+    *files, printed, errors, parent, tracker = [file_of(channel) for _ in range(job["files"])]
     for stream, file in ((1, printed), (2, errors)):
         os.dup2(file, stream)
         os.close(file)
@@ -48,69 +41,10 @@ def serve(channel: Channel, output: Path) -> int:
         worlds = _Worlds(channel, job["order"], job["laws"], output)
         take_gloos_place(worlds.rank)
         run_uncompiled(speaks=not job["number"])
-        ending = _run(job, files, parent, tracker)
+        ending = run_process(job, files, parent, tracker)
         finish()
         worlds.end(ending)
     return ending.code
-
-
-def _file_of(channel: Channel) -> int:
-    _, file = channel.receive()
-    assert file is not None
-    return file
-
-
-def _run(job: dict[str, Any], files: Sequence[int], parent: int, tracker: int) -> Ending:
-    """Runs the process that the program has made, as the interpreter of a spawned process would; returns how it ended.
-
-    parent: becomes readable when the program's process has ended. tracker: writes to the program's resource tracker.
-    """
-    texts: list[str] = []
-
-    def run() -> None:
-        process = _received(job, files, tracker)
-        vars(process)["run"] = _noting(process.run, texts)
-        code: int = process._bootstrap(parent)  # type: ignore[attr-defined]  # noqa: SLF001 - what spawned ones call
-        if code:
-            raise SystemExit(code)
-
-    ending = run_called(run)
-    return ending._replace(text=texts[-1]) if texts and ending.code else ending
-
-
-def _received(job: dict[str, Any], files: Sequence[int], tracker: int) -> BaseProcess:
-    """Returns the process object that the program has made, in modules of this process's own."""
-    Inherited.receive(files)
-    vars(resource_tracker._resource_tracker)["_fd"] = tracker  # noqa: SLF001 - as spawn_main does
-    current = vars(multiprocessing.current_process())
-    current["_inheriting"] = True  # as multiprocessing.spawn: a process object is unpickled only then
-    try:
-        # The program's own data, over an anonymous socket.
-        spawn.prepare(pickle.loads(base64.b64decode(job["preparation"])))  # noqa: S301
-        if job["first"] is not None:
-            module, _, name = job["first"][0].partition(":")
-            vars(importlib.import_module(module))[name](pickle.loads(base64.b64decode(job["first"][1])))  # noqa: S301
-        found: BaseProcess = pickle.loads(base64.b64decode(job["process"]))  # noqa: S301
-    finally:
-        del current["_inheriting"]
-    return found
-
-
-def _noting(run: Callable[[], None], texts: list[str]) -> Callable[[], None]:
-    """Returns a function that calls another one, and adds to `texts` which error has ended it."""
-
-    def noting() -> None:
-        try:
-            run()
-        except SystemExit as ending:
-            if ending.__context__ is not None:  # such as sys.exit in a handler, as torch's own functions have it
-                texts.append(worded(ending.__context__))
-            raise
-        except BaseException as error:
-            texts.append(worded(error))
-            raise
-
-    return noting
 
 
 @final

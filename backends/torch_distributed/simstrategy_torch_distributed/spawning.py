@@ -6,25 +6,22 @@ pools, launchers, or a loop over Process. That class is replaced. Processes of t
 
 import base64
 import importlib
-import multiprocessing
 import os
 import pickle
 import selectors
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import context, resource_tracker, spawn
 from multiprocessing.process import BaseProcess
-from multiprocessing.reduction import ForkingPickler
 from typing import Any, Final, NamedTuple, final
 
 from simstrategy.errors import InvalidArgument
 from simstrategy.launch.channel import Channel, Closed
 from simstrategy.launch.server import Server, Worker
+from simstrategy_torch_distributed.process_jobs import POPEN, end_children, job_of
 from simstrategy_torch_distributed.settings import Settings
 from simstrategy_torch_distributed.spawned_process import SpawnedProcess
 from simstrategy_torch_distributed.worlds import Seat, Worlds
@@ -32,8 +29,6 @@ from simstrategy_torch_distributed.worlds import Seat, Worlds
 __all__ = ["First", "Spawning", "simulate_spawned"]
 
 _MAIN: Final = "simstrategy_torch_distributed.spawned:serve"
-_POPEN: Final = ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver")
-"""The modules from which `multiprocessing` takes the class that starts a process, whenever it starts one."""
 _TURN_S: Final = 0.1
 """How often groups are looked at, at least, while there are any."""
 
@@ -50,7 +45,7 @@ class First(NamedTuple):
 
 def simulate_spawned(spawning: "Spawning") -> None:
     """Makes all processes that this one spawns from now on processes of `spawning`."""
-    for name in _POPEN:
+    for name in POPEN:
         vars(importlib.import_module(name))["Popen"] = spawning.start
 
 
@@ -95,17 +90,8 @@ class Spawning:
 
     def start(self, process: BaseProcess) -> SpawnedProcess:
         """Starts a process; `multiprocessing` calls it as Popen.  Raises what pickling the process raises."""
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
         made = SpawnedProcess()
-        context.set_spawning_popen(made)  # type: ignore[arg-type]  # as each of multiprocessing's start methods does
-        try:
-            preparation = spawn.get_preparation_data(process.name)
-            job = {"preparation": _text(preparation), "process": _text(process)}
-        finally:
-            context.set_spawning_popen(None)
-        tracker = resource_tracker.getfd()
-        assert tracker is not None
+        job, tracker = job_of(process, made)
         with self._lock:
             worker = self._server().start(_MAIN)
             numbers = {one.number for one in self._children}
@@ -124,11 +110,8 @@ class Spawning:
         return made
 
     def wait(self) -> None:
-        """Waits for the processes that have not ended, as Python does at its end; daemons are ended."""
-        for one in multiprocessing.active_children():
-            if one.daemon:
-                one.terminate()
-            one.join()
+        """Waits for the processes that have not ended."""
+        end_children()
 
     def findings(self) -> list[str]:
         """Returns what groups show that have ended since the last call and no rank has raised, as texts."""
@@ -212,8 +195,3 @@ class Spawning:
                 self._selector.unregister(seat.channel)
             seat.channel.close()
         child.process.ended(code)
-
-
-def _text(value: object) -> str:
-    """Returns a value as pickled for a spawned process, in base64."""
-    return base64.b64encode(bytes(ForkingPickler.dumps(value))).decode()

@@ -15,7 +15,7 @@ __all__ = ["GROUP", "HINTS", "front_named"]
 
 GROUP: Final = "simstrategy.scripts"
 
-HINTS: Final = {"torchrun": "pip install ./backends/torch_distributed"}
+HINTS: Final = dict.fromkeys(("python", "torchrun"), "pip install ./backends/torch_distributed")
 """The command that installs each front of this repository, in a checkout of it."""
 
 

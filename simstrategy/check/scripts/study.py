@@ -21,7 +21,7 @@ from simstrategy.check.scripts.own_folders import OwnFolders
 from simstrategy.check.scripts.predicting import with_layers
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.check.scripts.shards import shards_of, with_whole
-from simstrategy.check.scripts.templates import REPLICAS, filled, names_in
+from simstrategy.check.scripts.templates import REPLICAS, are_shares, filled
 from simstrategy.check.shown import Way
 from simstrategy.device.narrow import coarsest
 from simstrategy.errors import Unsupported
@@ -217,7 +217,7 @@ class ScriptStudy:
         """Returns whether each number of replicas has a global batch of its own: no law demands equal results then."""
         runs = [self.first_runs.get(count) for count in counts]
         one, other = [() if run is None else run.inputs for run in runs]
-        return are_other_data(one, other, is_stated=REPLICAS in names_in(self._arguments))
+        return are_other_data(one, other, is_stated=are_shares(self._arguments))
 
     def remark_on_output(self, counts: tuple[int, int]) -> None:
         """Notes, once, that replica 0 prints other numbers with another number of replicas, which nothing compares."""

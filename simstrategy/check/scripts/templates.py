@@ -13,7 +13,7 @@ from typing import Any, Final
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 
-__all__ = ["REPLICAS", "filled", "names_in", "require_names"]
+__all__ = ["REPLICAS", "are_shares", "filled", "names_in", "require_names"]
 
 REPLICAS: Final = "replicas"
 """The name that stands for the number of replicas."""
@@ -54,6 +54,18 @@ def names_in(arguments: Sequence[str]) -> set[str]:
     """
     trees = [tree for text in arguments for tree in _trees(text)]
     return {one.id for tree in trees for one in ast.walk(tree) if isinstance(one, ast.Name)}
+
+
+def are_shares(arguments: Sequence[str]) -> bool:
+    """Returns whether something is computed with the number of replicas, such as what each has of a whole.
+
+    The number alone states how many there are, and nothing of what they share.
+
+    >>> are_shares(["--gpus", "{replicas}"]), are_shares(["--batch-size", "{64//replicas}"])
+    (False, True)
+    """
+    trees = [tree for text in arguments for tree in _trees(text) if not isinstance(tree, ast.Name)]
+    return any(isinstance(one, ast.Name) and one.id == REPLICAS for tree in trees for one in ast.walk(tree))
 
 
 def require_names(arguments: Sequence[str], names: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from simstrategy.device.narrow import coarsest
 from simstrategy_torch_distributed.checking.ends import ended_of
 from simstrategy_torch_distributed.checking.reading import found_in
 from simstrategy_torch_distributed.checking.recorded import recorded_run
+from simstrategy_torch_distributed.checking.spawned_runs import run_spawned
 from simstrategy_torch_distributed.checking.tracing import traced_in
 from simstrategy_torch_distributed.laws.named import DEFAULT
 from simstrategy_torch_distributed.preloading import modules_of_torch
@@ -22,7 +23,7 @@ from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.running import run_on, started_apart
 from simstrategy_torch_distributed.settings import Fault, Settings, Watching
 
-__all__ = ["judge_faults", "runner_of"]
+__all__ = ["judge_faults", "runner_of", "spawning_runner_of"]
 
 _LINES_MAX: Final = 20
 _TRACEBACK: Final = "Traceback (most recent call last):"
@@ -51,6 +52,11 @@ def runner_of(
     return TorchrunRunner(Settings(script, is_module=is_module, device=device), imported)
 
 
+def spawning_runner_of(script: str, *, is_module: bool = False, device: str = "cpu") -> "TorchrunRunner":
+    """Returns what runs a script that spawns its ranks itself, as `python SCRIPT` does; like `runner_of`."""
+    return TorchrunRunner(Settings(script, is_module=is_module, device=device), (), "python")
+
+
 def judge_faults(settings: Settings, kinds: Sequence[str]) -> CheckReport:
     """Returns what the law of faults makes of a script that is run with these settings.
 
@@ -71,9 +77,11 @@ def judge_faults(settings: Settings, kinds: Sequence[str]) -> CheckReport:
 
 @final
 class TorchrunRunner:
-    """Runs one script; the processes that fork the ranks are shared by all its runs."""
+    """Runs one script; the processes that fork the ranks are shared by all its runs.
 
-    name = "torchrun"
+    name: "torchrun", or "python" for a script that spawns its ranks itself.
+    """
+
     nothing = (
         "the script made no step of an optimizer of torch or Keras, and observed nothing. Call "
         "simstrategy_torch_distributed.observe for what matters, such as losses, or name lines of its output with "
@@ -82,7 +90,8 @@ class TorchrunRunner:
 
     laws: Sequence[str] = DEFAULT
 
-    def __init__(self, settings: Settings, imported: Sequence[str] = ()) -> None:
+    def __init__(self, settings: Settings, imported: Sequence[str] = (), name: str = "torchrun") -> None:
+        self.name = name
         self._settings = settings
         self._servers = started_apart([*modules_of_torch(settings.script), *_IMPORTED, *imported])
 
@@ -108,7 +117,10 @@ class TorchrunRunner:
                 made = replace(made, script=script, folder=settings.folder)
             if settings.is_planted:
                 made = _planted(made, settings.fault)
-            report = run_on(self._servers, made)
+            if self.name == "torchrun":
+                report = run_on(self._servers, made)
+            else:
+                report = run_spawned(self._servers, made, Path(folder))
             found = found_in(files, detailed=settings.detailed)
             ended = ended_of(report, files) if settings.is_planted else None
             traced = traced_in(files if settings.detailed else (), steps=found.steps_common)

@@ -55,16 +55,15 @@ def map_devices() -> None:
 def _map_groups() -> None:
     """Maps the arguments of functions that make groups of ranks, which torch's modes do not see."""
 
-    def backend_of(given: Mapping[str, Any]) -> dict[str, Any]:
-        backend = given.get("backend")
-        return {**given, "backend": "gloo"} if isinstance(backend, str) and _OF_GPUS.search(backend) else {**given}
+    def backend_of(backend: Any) -> Any:
+        return "gloo" if isinstance(backend, str) and _OF_GPUS.search(backend) else backend
 
     def init_process_group(backend: Any = None, *args: Any, device_id: Any = None, **given: Any) -> None:
-        joined["init_process_group"](*args, **backend_of({"backend": backend}), **given)
+        joined["init_process_group"](backend_of(backend), *args, **given)
 
     def new_group(ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any, **given: Any) -> Any:
         given.pop("device_id", None)
-        return joined["new_group"](ranks, timeout, backend_of({"backend": backend})["backend"], *args, **given)
+        return joined["new_group"](ranks, timeout, backend_of(backend), *args, **given)
 
     joined = {name: vars(distributed_c10d)[name] for name in ("init_process_group", "new_group")}
     for module in (torch.distributed, distributed_c10d):

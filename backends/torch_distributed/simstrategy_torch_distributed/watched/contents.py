@@ -40,13 +40,13 @@ class Contents(NamedTuple):
         return xxh3_64_intdigest(b"".join([leaf.tobytes() for leaf in self.leaves]) + f"{shapes}{self.text}".encode())
 
 
-def contents_of(value: object) -> Contents | None:
-    """Returns what a value holds; None for one that is left out."""
+def contents_of(value: object, *, elements_max: int = _ELEMENTS_MAX) -> Contents | None:
+    """Returns what a value holds; None for one that is left out, such as an array of more elements than that."""
     if isinstance(value, str):
         return Contents((), value, graded=False) if 0 < len(value) <= _CHARACTERS_MAX else None
     leaves: list[np.ndarray[Any, Any]] = []
     graded: list[bool] = []
-    if not _gather(value, leaves, graded, 0) or not leaves:
+    if not _gather(value, leaves, graded, elements_max) or not leaves:
         return None
     return Contents(tuple(leaves), "", graded=any(graded))
 
@@ -106,10 +106,12 @@ def addresses_of(value: object) -> set[int]:
     return set()
 
 
-def _gather(value: object, leaves: list[np.ndarray[Any, Any]], graded: list[bool], depth: int) -> bool:
+def _gather(
+    value: object, leaves: list[np.ndarray[Any, Any]], graded: list[bool], elements_max: int, depth: int = 0
+) -> bool:
     """Adds the arrays of a value; returns whether it is one of numbers throughout."""
     if isinstance(value, torch.Tensor):
-        if not value.is_cpu or value.layout != torch.strided or value.numel() > _ELEMENTS_MAX or not is_readable(value):
+        if not value.is_cpu or value.layout != torch.strided or value.numel() > elements_max or not is_readable(value):
             return False
         part = part_of(value)
         if "left" in part.form or part.array.dtype.kind not in "biuf":
@@ -117,16 +119,18 @@ def _gather(value: object, leaves: list[np.ndarray[Any, Any]], graded: list[bool
         leaves.append(part.array.copy())
         graded.append(value.requires_grad and not value.is_leaf)
     elif isinstance(value, np.ndarray):
-        if value.dtype.kind not in "biuf" or value.size > _ELEMENTS_MAX:
+        if value.dtype.kind not in "biuf" or value.size > elements_max:
             return False
         leaves.append(value.copy())
     elif isinstance(value, _NUMBERS):
         leaves.append(np.asarray(value))
-    elif isinstance(value, range) and len(value) <= _ELEMENTS_MAX:
+    elif isinstance(value, range) and len(value) <= elements_max:
         leaves.append(np.arange(value.start, value.stop, value.step))
     elif isinstance(value, (list, tuple, dict)) and depth < _DEPTH_MAX and len(value) <= _LEAVES_MAX:
         items = value.values() if isinstance(value, dict) else value
-        return all(_gather(one, leaves, graded, depth + 1) for one in items) and len(leaves) <= _LEAVES_MAX
+        return (
+            all(_gather(one, leaves, graded, elements_max, depth + 1) for one in items) and len(leaves) <= _LEAVES_MAX
+        )
     else:
         return False
     return leaves[-1].dtype.kind in "biuf"

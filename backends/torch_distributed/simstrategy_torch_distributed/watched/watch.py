@@ -205,7 +205,7 @@ class Watch:
 
     def _write_input(self, inputs: tuple[Any, ...]) -> None:
         """Writes what the first module that the script calls is given, as a number that is equal for equal inputs."""
-        found = contents_of(list(inputs))
+        found = contents_of(list(inputs), elements_max=sys.maxsize)
         append(self._file, "input", {"digest": None if found is None else found.digest}, [])
 
     def _count_rows(self, inputs: tuple[Any, ...]) -> None:
