@@ -34,6 +34,7 @@ The list is made of these lines: to import what all commands use takes longer th
 
 _OF_SCRIPT: Final = "arguments"
 """The parameter of a command that takes the arguments of a script."""
+_NO_OPTION: Final = "No such option: "
 _USAGE_ERROR: Final[Any] = typer.BadParameter.__base__
 """Of click, or of the copy that newer versions of typer have of it."""
 
@@ -91,11 +92,11 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(ctx, args)
+            return TyperCommand.parse_args(self, ctx, args)
         except _USAGE_ERROR as error:
-            option = getattr(error, "option_name", None)
-            has_rest = any(one.name == _OF_SCRIPT and one.nargs == -1 for one in self.params)
-            if has_rest and option and type(error).__name__ == "NoSuchOption":
+            takes_some = any(one.name == _OF_SCRIPT and one.nargs == -1 for one in self.params)
+            if takes_some and error.message.startswith(_NO_OPTION):
+                option = error.message.removeprefix(_NO_OPTION)
                 error.message += f". Arguments of the script come after --, as in: train.py -- {option}"
             raise
 

@@ -209,7 +209,9 @@ def test_run_takes_a_schedule_and_a_profile(lesson):
 
 def test_an_option_that_check_has_not_is_perhaps_one_of_the_script(lesson):
     shown = " ".join(call("check", "--as", "torchrun", lesson, "--batch-size", "8").output.split())
-    assert "No such option: --batch-size. Arguments of the script come after --, as in: train.py -- --batch-size" in shown
+    assert (
+        "No such option: --batch-size. Arguments of the script come after --, as in: train.py -- --batch-size" in shown
+    )
     assert "come after" not in call("run", lesson, "--batch-size", "8").output
 
 

@@ -11,6 +11,7 @@ import typer
 from simstrategy.cli.texts import words
 from simstrategy.errors import InvalidArgument
 from simstrategy_torch_distributed.laws.named import LAWS, chosen
+from simstrategy_torch_distributed.next_steps import ALONE, command_for_cause
 
 if TYPE_CHECKING:
     from simstrategy_torch_distributed.report import Report
@@ -89,7 +90,8 @@ def torchrun(
     """
     _require_one_machine(nnodes, ignored or [])
     if spawned:
-        given = {"--nproc-per-node": nproc_per_node not in (None, "1"), "--tee": tee, "--json": json, "--record": record}
+        has_ranks = nproc_per_node not in (None, "1")
+        given = {"--nproc-per-node": has_ranks, "--tee": tee, "--json": json, "--record": record}
         _refuse_with_spawned(given | {"--device": device != "cpu", "--faults": faults})
     from simstrategy_torch_distributed.settings import Settings  # noqa: PLC0415
 
@@ -125,7 +127,6 @@ def _run(settings: "Settings", json: Path | None, record: Path | None, *, is_ask
 
     is_asked: whether the number of ranks was given.
     """
-    from simstrategy_torch_distributed.next_steps import ALONE, command_for_cause  # noqa: PLC0415
     from simstrategy_torch_distributed.running import run  # noqa: PLC0415
 
     report = run(settings)

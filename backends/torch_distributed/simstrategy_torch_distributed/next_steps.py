@@ -1,9 +1,10 @@
 """What to do after a run of the command: texts for its end.  No torch here."""
 
 import shlex
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from simstrategy_torch_distributed.settings import Settings
+if TYPE_CHECKING:
+    from simstrategy_torch_distributed.settings import Settings
 
 __all__ = ["ALONE", "command_for_cause"]
 
@@ -11,7 +12,7 @@ ALONE: Final = "this run had one rank, which has nothing to compare with: give -
 """A remark on a run for which no number of ranks was given."""
 
 
-def command_for_cause(settings: Settings) -> str:
+def command_for_cause(settings: "Settings") -> str:
     """Returns the command that looks for the cause of what one run has found, with as many ranks and with one."""
     words = ["simstrategy", "check", "--as", "torchrun"]
     for option, value, default in (

@@ -1,4 +1,4 @@
-"""What the command names to do next: about a run of one rank, and where the cause of what it found can be looked for."""
+"""What the command names to do next: for a run of one rank, and for the cause of what it found."""
 
 import json
 
