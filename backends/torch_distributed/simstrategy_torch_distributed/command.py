@@ -90,8 +90,8 @@ def torchrun(
     """
     _require_one_machine(nnodes, ignored or [])
     if spawned:
-        has_ranks = nproc_per_node not in (None, "1")
-        given = {"--nproc-per-node": has_ranks, "--tee": tee, "--json": json, "--record": record}
+        ranks = nproc_per_node not in (None, "1")
+        given = {"--nproc-per-node": ranks, "--tee": tee, "--json": json, "--record": record}
         _refuse_with_spawned(given | {"--device": device != "cpu", "--faults": faults})
     from simstrategy_torch_distributed.settings import Settings  # noqa: PLC0415
 
@@ -109,11 +109,10 @@ def torchrun(
         record=record is not None,
         laws=chosen(words(laws), words(without)),
     )
-    if spawned:
-        raise typer.Exit(_run_spawning(settings))
     if faults:
         raise typer.Exit(_planted(settings, words(faults), {"--json": json, "--record": record, "--tee": tee}))
-    raise typer.Exit(_run(settings, json, record, is_asked=nproc_per_node is not None))
+    is_asked = nproc_per_node is not None
+    raise typer.Exit(_run_spawning(settings) if spawned else _run(settings, json, record, is_asked=is_asked))
 
 
 def _run_spawning(settings: "Settings") -> int:
