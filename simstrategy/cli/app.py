@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final, get_args
 
 import typer
+from typer.core import TyperCommand
 
 from simstrategy.cli.commands import installed_commands
 from simstrategy.cli.ending import clear_errors
@@ -30,6 +31,12 @@ _COMMANDS: Final = MappingProxyType(
 
 The list is made of these lines: to import what all commands use takes longer than NumPy.
 """
+
+_OF_SCRIPT: Final = "arguments"
+"""The parameter of a command that takes the arguments of a script."""
+_NO_OPTION: Final = "No such option: "
+_USAGE_ERROR: Final[Any] = typer.BadParameter.__base__
+"""Of click, or of the copy that newer versions of typer have of it."""
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
@@ -76,7 +83,22 @@ def add_command(made: typer.Typer, name: str, command: Callable[..., Any]) -> No
     them as it is.
     """
     takes_rest = any(list[str] in get_args(one) for one in command.__annotations__.values() if _is_argument(one))
-    made.command(name, context_settings={"allow_interspersed_args": not takes_rest})(_ending_clearly(command))
+    settings = {"allow_interspersed_args": not takes_rest}
+    made.command(name, cls=_Command, context_settings=settings)(_ending_clearly(command))
+
+
+class _Command(TyperCommand):
+    """A command that states where the arguments of a script stand, where it takes some and has not such an option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return TyperCommand.parse_args(self, ctx, args)
+        except _USAGE_ERROR as error:
+            takes_some = any(one.name == _OF_SCRIPT and one.nargs == -1 for one in self.params)
+            if takes_some and error.message.startswith(_NO_OPTION):
+                option = error.message.removeprefix(_NO_OPTION)
+                error.message += f". Arguments of the script come after --, as in: train.py -- {option}"
+            raise
 
 
 def _is_argument(annotation: Any) -> bool:

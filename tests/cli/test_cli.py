@@ -207,6 +207,14 @@ def test_run_takes_a_schedule_and_a_profile(lesson):
     assert "= 3" in call("run", lesson, "--function", "replicas", "--replicas", "3").stdout
 
 
+def test_an_option_that_check_has_not_is_perhaps_one_of_the_script(lesson):
+    shown = " ".join(call("check", "--as", "torchrun", lesson, "--batch-size", "8").output.split())
+    assert (
+        "No such option: --batch-size. Arguments of the script come after --, as in: train.py -- --batch-size" in shown
+    )
+    assert "come after" not in call("run", lesson, "--batch-size", "8").output
+
+
 @pytest.mark.parametrize("option", ["--replicas", "--workers"])
 def test_run_needs_at_least_one_of_each(lesson, option):
     assert call("run", lesson, option, "0").exit_code == 2

@@ -11,6 +11,7 @@ import typer
 from simstrategy.cli.texts import words
 from simstrategy.errors import InvalidArgument
 from simstrategy_torch_distributed.laws.named import LAWS, chosen
+from simstrategy_torch_distributed.next_steps import ALONE, command_for_cause
 
 if TYPE_CHECKING:
     from simstrategy_torch_distributed.report import Report
@@ -32,7 +33,10 @@ _IGNORED: Final = (
 _SPELLINGS: Final = sorted({f"--{one}" for name in _IGNORED for one in (name, name.replace("-", "_"))})
 
 Program = Annotated[list[str], typer.Argument(metavar="SCRIPT [ARGS]…", help="The script, and its arguments.")]
-Ranks = Annotated[str, typer.Option("--nproc-per-node", "--nproc_per_node", help="The number of simulated ranks.")]
+Ranks = Annotated[
+    str | None,
+    typer.Option("--nproc-per-node", "--nproc_per_node", help="The number of simulated ranks.", show_default="1"),
+]
 Module = Annotated[bool, typer.Option("--module", "-m", help="SCRIPT is the name of a module.")]
 Order = Annotated[str, typer.Option(help="The order of additions: linear, ring or tree.")]
 Seed = Annotated[int, typer.Option(help="Chooses among senders, and seeds Python's, NumPy's and torch's generators.")]
@@ -61,7 +65,7 @@ Ignored = Annotated[list[str] | None, typer.Option(*_SPELLINGS, help="torchrun's
 
 def torchrun(
     arguments: Program,
-    nproc_per_node: Ranks = "1",
+    nproc_per_node: Ranks = None,
     module: Module = False,
     order: Order = "linear",
     seed: Seed = 0,
@@ -86,14 +90,15 @@ def torchrun(
     """
     _require_one_machine(nnodes, ignored or [])
     if spawned:
-        given = {"--nproc-per-node": nproc_per_node != "1", "--tee": tee, "--json": json, "--record": record}
+        ranks = nproc_per_node not in (None, "1")
+        given = {"--nproc-per-node": ranks, "--tee": tee, "--json": json, "--record": record}
         _refuse_with_spawned(given | {"--device": device != "cpu", "--faults": faults})
     from simstrategy_torch_distributed.settings import Settings  # noqa: PLC0415
 
     settings = Settings(
         arguments[0],
         tuple(arguments[1:]),
-        ranks=_ranks(nproc_per_node),
+        ranks=_ranks(nproc_per_node or "1"),
         is_module=module,
         order=order,
         seed=seed,
@@ -104,11 +109,10 @@ def torchrun(
         record=record is not None,
         laws=chosen(words(laws), words(without)),
     )
-    if spawned:
-        raise typer.Exit(_run_spawning(settings))
     if faults:
         raise typer.Exit(_planted(settings, words(faults), {"--json": json, "--record": record, "--tee": tee}))
-    raise typer.Exit(_run(settings, json, record))
+    is_asked = nproc_per_node is not None
+    raise typer.Exit(_run_spawning(settings) if spawned else _run(settings, json, record, is_asked=is_asked))
 
 
 def _run_spawning(settings: "Settings") -> int:
@@ -117,13 +121,20 @@ def _run_spawning(settings: "Settings") -> int:
     return run_spawning(settings)
 
 
-def _run(settings: "Settings", json: Path | None, record: Path | None) -> int:
-    """Runs a script once, writes what was asked for, and returns the exit code."""
+def _run(settings: "Settings", json: Path | None, record: Path | None, *, is_asked: bool) -> int:
+    """Runs a script once, writes what was asked for, and returns the exit code.
+
+    is_asked: whether the number of ranks was given.
+    """
     from simstrategy_torch_distributed.running import run  # noqa: PLC0415
 
     report = run(settings)
+    if not is_asked and report.has_joined and not report.exit_code:
+        report = report._replace(noted=(*report.noted, ALONE))
     if text := report.text():
         sys.stderr.write(f"simstrategy: {text}\n")
+    if any(one.kind == "state" for one in report.broken):
+        sys.stderr.write(f"To look for the cause: {command_for_cause(settings)}\n")
     _write_files(report, json, record)
     return report.exit_code
 

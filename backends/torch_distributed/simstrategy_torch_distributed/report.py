@@ -29,7 +29,7 @@ class Report(NamedTuple):
 
     broken: what the laws found wrong. noted: what they remark. compared: how much the ranks have told each law.
     planted: what was observed of a fault, for each rank. calls: of ranks that had one, the first call that was not
-    complete when the finding was made.
+    complete when the finding was made. has_joined: whether a rank has joined a default group.
     """
 
     ranks: tuple[RankReport, ...]
@@ -42,6 +42,7 @@ class Report(NamedTuple):
     compared: Mapping[str, int] = {}
     planted: Mapping[int, Mapping[str, Any]] = {}
     calls: Mapping[int, Call] = {}
+    has_joined: bool = False
 
     @property
     def findings(self) -> tuple[Finding, ...]:

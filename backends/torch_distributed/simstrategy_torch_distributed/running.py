@@ -209,6 +209,7 @@ class _Run:
             world.laws.received,
             world.planted,
             world.matcher.open_then,
+            world.has_joined,
         )
 
 

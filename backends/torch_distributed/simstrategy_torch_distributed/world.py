@@ -10,6 +10,7 @@ from simstrategy.launch.channel import Closed
 from simstrategy.launch.server import Worker
 from simstrategy.schedules import Seeded
 from simstrategy_torch_distributed.asleep import Asleep
+from simstrategy_torch_distributed.calls import JOINS, Call
 from simstrategy_torch_distributed.laws.judged import Laws
 from simstrategy_torch_distributed.matching import Matcher
 from simstrategy_torch_distributed.record import Record
@@ -40,6 +41,8 @@ class World:
         """What ranks have observed of a fault, where one may be planted."""
         self.has_raised = False
         """Whether a rank has raised the error of the finding."""
+        self.has_joined = False
+        """Whether a rank has joined a group: the default one is the first."""
         self._stacks = Stacks(self.workers, settings.busy_s, settings.limit_s)
         self._asleep = Asleep(self.workers, store, port)
 
@@ -59,6 +62,7 @@ class World:
             elif message[0] == "observed":
                 self.laws.receive(rank, message[1], message[2])
             else:
+                self.has_joined |= message[0] == "call" and Call(*message[2:]).kind in JOINS
                 self.matcher.receive(rank, message, now_s)
 
     def send(self) -> None:
