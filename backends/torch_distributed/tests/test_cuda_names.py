@@ -159,7 +159,7 @@ def test_what_means_nothing_on_cpu_tensors_is_refused_by_name_and_line(server, t
 def test_devices_by_number_and_accelerators_streams_and_meshes_are_those_of_the_cpu(server, tmp_path):
     report = run_text(server, tmp_path, BY_NUMBER, device="cpu-for-cuda")
     assert (report.exit_code, report.finding) == (0, None), report
-    assert [one.output.splitlines()[-1] for one in report.ranks] == ["result [2.0, True]"] * 2
+    assert all("result [2.0, True]" in one.output for one in report.ranks)
     said = "torch.cuda.Stream at script.py:18: on the CPU all work is done in the order of the lines"
     assert [one.output.count("A missing wait between streams is not found") for one in report.ranks] == [1, 1]
     assert said in report.ranks[0].output
