@@ -69,7 +69,7 @@ def by_names(scene: Scene, named: Named) -> Finding | None:
     finding = _numbers(places)
     if finding is None and unclear is not None:
         same = " for the same examples" if known else ""
-        reason = f"the first value in the replica functions that differs{same} is {unclear.what}"
+        reason = f"the first recorded value in the replica functions that differs{same} is {unclear.what}"
         return Finding(None, reason, source=unclear.site)
     return finding or first_uncombined(places)
 
@@ -168,6 +168,8 @@ class _Search:
         taken = self.rows.are_taken(place)
         if pairs is None or taken:
             return None, not taken
+        if _is_of_means(expected, found, pairs):
+            return None, False
         return _of_values(place, pairs, before, known=self.rows.are_known(sizes)), True
 
     def _pairs(self, place: Place, sizes: list[int]) -> list[tuple[Host, Host]] | None:
@@ -195,6 +197,17 @@ def _near(expected: Host, found: Host) -> bool:
     size = float(np.abs(left[np.isfinite(left)]).max(initial=0))
     with np.errstate(all="ignore"):
         return bool(np.array_equal(left, right, equal_nan=True) or np.abs(left - right).max() <= _NEAR * size)
+
+
+def _is_of_means(expected: Host, found: Sequence[Host], pairs: Sequence[tuple[Host, Host]]) -> bool:
+    """Returns whether rows are what differentiation makes of a mean over each replica's part.
+
+    They are the reference's, times the number of all rows, divided by that of the part. A mean of the replicas' values
+    makes it right.
+    """
+    if expected.dtype.kind != "f" or len(pairs) < _TWICE or not all(len(one) for one in found):
+        return False
+    return all(_near(wide(one) * (len(expected) / len(other)), other) for one, other in pairs)
 
 
 def _of_samples(place: Place, rows: Counter[bytes], others: Counter[bytes]) -> Finding | None:

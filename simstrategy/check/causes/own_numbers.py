@@ -29,7 +29,7 @@ def own_number(rows: Place, before: Sequence[Place]) -> Finding | None:
             more = "" if len(place.found) <= 3 else ", …"
             reason = (
                 f"each replica has its own {place.what}: {found}{more}, where the reference has "
-                f"{float(place.expected):.6g}. The first value that differs for the same examples comes after it: "
+                f"{float(place.expected):.6g}. The first recorded value that differs for the same examples comes after it: "
                 f"{rows.what}"
             )
             return Finding(STATISTICS, reason, _REMEDY, source=place.site)

@@ -22,7 +22,7 @@ from simstrategy_xla.mesh_check.jobs import TAKING, Moment, Record, Site
 from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, not_shared, place_of
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
 from simstrategy_xla.mesh_check.partaking import added_up
-from simstrategy_xla.mesh_check.reaching import Reached, reached_in
+from simstrategy_xla.mesh_check.reaching import Operation, Reached, reached_in
 from simstrategy_xla.mesh_check.stacks import is_inner, is_repeated
 
 __all__ = ["Watch"]
@@ -49,6 +49,8 @@ _WITH_BODIES: Final = frozenset(
     }
 )
 """Operations that have functions of their own, whose code JAX makes once for all operations that are alike."""
+_CALLED: Final = frozenset({"jit", "pjit"})
+"""Those of them that call a function by its name."""
 _SITES_MAX: Final = 5000
 """How many sites there may be before functions share their code."""
 
@@ -73,6 +75,7 @@ class Watch:
 
     def __init__(self, rules: Rules, *, lines: bool) -> None:
         self._rules = rules
+        self._lines = lines
         self._mark = rules.mark
         self._sites: list[Site] = []
         self._moments: list[Moment] = []
@@ -133,12 +136,10 @@ class Watch:
             counts = inner and not any(jnp.issubdtype(aval.dtype, jnp.inexact) for aval in ctx.avals_out)
             if not own and (not place.inside or counts or name in TAKING):
                 return results
-            site = self._site(ctx, name, None, place, 0)
             if own:
-                drawn = self._reached[-1].is_drawn((name, ctx.traceback)) if self._reached else None
-                self._sites[-1] = site = site._replace(own=True, drawn=drawn)
-                self._emit(ctx, site, results, ctx.avals_out)
+                self._emit_own(ctx, (name, ctx.traceback), name, place, results)
             else:
+                site = self._site(ctx, name, None, place, 0)
                 self._sites[-1] = site = site._replace(called=place.called)
                 self._emit_whole(ctx, site, results)
             return results
@@ -149,9 +150,20 @@ class Watch:
         """Has the code of a function made anew for each call: XLA may run two calls in any order."""
 
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
-            return rule(not_shared(ctx) if len(self._sites) < _SITES_MAX else ctx, *values, **params)
+            before = len(self._sites)
+            results = rule(not_shared(ctx) if before < _SITES_MAX else ctx, *values, **params)
+            if self._lines and len(self._sites) == before and name in _CALLED:
+                self._of_call(ctx, (name, ctx.traceback), str(params["name"]).strip("_"), results)
+            return results
 
         return watched
+
+    def _of_call(self, ctx: Any, operation: Operation, name: str, results: Sequence[Any]) -> None:
+        """Records what a function returns of which no operation has a line of the program, as `jnp.where`."""
+        is_float = all(jnp.issubdtype(aval.dtype, jnp.inexact) and _is_computed(aval) for aval in ctx.avals_out)
+        place = place_of(ctx.traceback, inner=is_inner(str(ctx.name_stack), ctx.module_context.module))
+        if place is not None and _axes_of(ctx) and is_float and results and not self._rules.is_apart:
+            self._emit_own(ctx, operation, name, place, mlir.flatten_ir_values(results))
 
     def _of_shard_map(self, name: str, rule: Rule) -> Rule:
         def watched(ctx: Any, *values: Any, jaxpr: Any, **params: Any) -> Sequence[Any]:
@@ -242,6 +254,12 @@ class Watch:
         operands = [*index, *[values[number] for number in kept]]
         own = ctx.replace(primitive=None, avals_in=[_INDEX, *[avals[number] for number in kept]], avals_out=[])
         mlir.emit_python_callback(own, note, None, operands, own.avals_in, [], has_side_effect=True, partitioned=True)
+
+    def _emit_own(self, ctx: Any, operation: Operation, name: str, place: Place, results: Sequence[Any]) -> None:
+        """Adds a callback with what each device has as the results of an operation."""
+        drawn = self._reached[-1].is_drawn(operation) if self._reached else None
+        site = self._sites[-1] = self._site(ctx, name, None, place, 0)._replace(own=True, drawn=drawn)
+        self._emit(ctx, site, results, ctx.avals_out)
 
     def _emit_whole(self, ctx: Any, site: Site, results: Sequence[Any]) -> None:
         """Adds a callback with whole arrays, made once for all devices."""
