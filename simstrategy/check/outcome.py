@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.annotations import untyped_advice
 from simstrategy.check.callables import function_of
 from simstrategy.check.checkpoint import with_checkpoint
 from simstrategy.check.contents import Contents, contents_of
@@ -155,6 +156,8 @@ def run_program(
         where, notes = raised_where(error, with_text=False), error_notes(error)
         notes = notes if any(where in note for note in notes) else (*notes, where)
         raised = (type(error).__name__, error_text(error))
+        advice = untyped_advice(program, raised[1])
+        notes = notes if advice is None else (*notes, advice)
         site = raised_site(error)
     else:
         found = contents_of(result, group.backend.get, group.array_types, group.frontend.unwrap)
