@@ -61,7 +61,7 @@ def foreign_annotation(program: Callable[..., Any]) -> Foreign | None:
 def untyped_advice(program: Callable[..., Any], text: str) -> str | None:
     """Returns what to do about an error of a program that JAX got our strategy in; None for another one.
 
-    text: of the error. The first parameter has no type, so it is our strategy.  Clause: J-103.
+    text: of the error. The first parameter has no type, so it is our strategy.  Clause: J-102.
     """
     function = function_of(program)
     if function is None or "Strategy" not in text:

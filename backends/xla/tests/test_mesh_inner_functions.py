@@ -1,6 +1,6 @@
 """What JAX's own functions return is recorded at the line that calls them; an innocent line is not named.
 
-Clauses: J-100, J-101, J-104.
+Clauses: J-100, J-101, J-103.
 """
 
 import jax
