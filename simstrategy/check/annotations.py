@@ -8,7 +8,7 @@ finds a checker: see `checkers.py`.
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from types import FunctionType, ModuleType, NoneType, SimpleNamespace, UnionType
+from types import FunctionType, NoneType, SimpleNamespace, UnionType
 from typing import Any, Final, ForwardRef, NamedTuple, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from simstrategy.check.callables import function_of
@@ -17,7 +17,7 @@ from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Strategy
 from simstrategy.trace import Site
 
-__all__ = ["Foreign", "foreign_annotation", "untyped_advice"]
+__all__ = ["Foreign", "foreign_annotation"]
 
 _ADDED_TO_PROTOCOLS: Final = frozenset(dir(object)) | {
     *("__dict__", "__module__", "__weakref__"),
@@ -56,31 +56,6 @@ def foreign_annotation(program: Callable[..., Any]) -> Foreign | None:
     found = _judged(first.annotation, {} if function is None else _names_in(function))
     site = None if function is None else (function.__code__.co_filename, function.__code__.co_firstlineno)
     return None if found is None else found._replace(parameter=first.name, site=site, home=_package_of(function))
-
-
-def untyped_advice(program: Callable[..., Any], text: str) -> str | None:
-    """Returns what to do about an error of a program that JAX got our strategy in; None for another one.
-
-    text: of the error. The first parameter has no type, so it is our strategy.  Clause: J-102.
-    """
-    function = function_of(program)
-    if function is None or "Strategy" not in text:
-        return None
-    first = next(iter(inspect.signature(program).parameters.values()), None)
-    if first is None or first.annotation is not first.empty:
-        return None
-    if not any(_has_jax(one) for one in _names_in(function).values()) or not (first.name == "mesh" or "Mesh" in text):
-        return None
-    return (
-        f"{first.name!r} has no type, so it is a Strategy of simstrategy. In a program of JAX annotate the parameter: "
-        f"{first.name}: jax.sharding.Mesh"
-    )
-
-
-def _has_jax(value: object) -> bool:
-    """Returns whether a value is a module of JAX, or comes from one."""
-    name = value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", ""))
-    return name.partition(".")[0] == "jax"
 
 
 def _names_in(function: FunctionType) -> dict[str, Any]:

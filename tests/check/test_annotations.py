@@ -1,4 +1,7 @@
-"""Which annotations of a program's parameter are ours, and that every other one is refused instead of guessed."""
+"""Which annotations of a program's parameter are ours, and that every other one is refused instead of guessed.
+
+Clauses: J-102.
+"""
 
 from __future__ import annotations
 
