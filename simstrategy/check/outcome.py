@@ -16,6 +16,7 @@ from simstrategy.check.contents import Contents, contents_of
 from simstrategy.check.distances import is_float, one_unit
 from simstrategy.check.prints import WORKER
 from simstrategy.check.probe import GroupCallProbe
+from simstrategy.check.untyped import untyped_advice
 from simstrategy.run import raised_site, raised_where
 from simstrategy.short_repr import error_notes, error_text, stable_repr
 from simstrategy.strategy import Strategy, group_of
@@ -152,9 +153,8 @@ def run_program(
         raise
     except BaseException as error:  # noqa: BLE001 - compared like a value: both may raise the same
         group.coordinator.disconnect(error)
-        where, notes = raised_where(error, with_text=False), error_notes(error)
-        notes = notes if any(where in note for note in notes) else (*notes, where)
         raised = (type(error).__name__, error_text(error))
+        notes = _notes_of(program, error)
         site = raised_site(error)
     else:
         found = contents_of(result, group.backend.get, group.array_types, group.frontend.unwrap)
@@ -178,6 +178,13 @@ def run_program(
         group.seeds.labels,
         partly=tuple(found.partly),
     )
+
+
+def _notes_of(program: Program, error: BaseException) -> tuple[str, ...]:
+    where, notes = raised_where(error, with_text=False), error_notes(error)
+    notes = notes if any(where in note for note in notes) else (*notes, where)
+    advice = untyped_advice(program, error_text(error))
+    return notes if advice is None else (*notes, advice)
 
 
 def _begun(strategy: Strategy, probe: GroupCallProbe | None, watch: Watch | None) -> Group:

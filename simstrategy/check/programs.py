@@ -22,13 +22,16 @@ _BRINGS: Final = {
 }
 """The command that installs a library which programs import, in a checkout."""
 
+_MESH: Final = "mesh: jax.sharding.Mesh"
+"""The parameter of a program of JAX."""
+
 _PARAMETERS: Final = (
     (b"tf.distribute", "strategy: tf.distribute.Strategy"),
-    (b"import jax", "mesh: jax.sharding.Mesh"),
+    (b"import jax", _MESH),
 )
 """What a script of another library has in it, and the parameter of a program for that library."""
 
-_HAS_PROGRAMS: Final = re.compile(rb"def \w+\(\s*(strategy|mesh)\b")
+_HAS_PROGRAMS: Final = re.compile(rb"^(\s*)def (\w+)\(\s*(strategy|mesh)\b\s*(:?)", re.MULTILINE)
 
 _SCRIPT: Final = (
     "Move what the script does into `def {function}({parameter})` at the top level, take the {name} that it is given "
@@ -81,10 +84,16 @@ def _advice(path: Path, file: str | Path, function: str) -> str:
     source = path.read_bytes()
     if b"init_process_group" in source:
         return f"To check it whole, as torchrun starts it: simstrategy check --as torchrun {file}"
-    for sign, parameter in () if _HAS_PROGRAMS.search(source) else _PARAMETERS:
+    programs = _HAS_PROGRAMS.findall(source)
+    for sign, parameter in () if programs else _PARAMETERS:
         if sign in source:
             return _SCRIPT.format(function=function, parameter=parameter, name=parameter.partition(":")[0])
-    return "Define it at the top level."
+    for space, name, parameter, colon in programs:
+        if not space.strip(b"\r\n") and name.decode() != function:
+            advice = f"For its {name.decode()}({parameter.decode()}) give --function {name.decode()}"
+            untyped = parameter == b"mesh" and not colon
+            return f"{advice}, and annotate the parameter: {_MESH}." if untyped else f"{advice}."
+    return f"Define it at the top level{f', as def {function}({_MESH})' if b'import jax' in source else ''}."
 
 
 def _regular_file(file: str | Path, function: str) -> Path:

@@ -75,7 +75,7 @@ _Vary = Annotated[list[str] | None, typer.Option(help="NAME=1,2,4: an argument t
 
 def check(
     context: typer.Context,
-    program: Annotated[Path, typer.Argument(help="A Python file that defines program(strategy), or a script.")],
+    program: Annotated[Path, typer.Argument(help="A Python file that defines program, or a script.")],
     arguments: _Arguments = None,
     launcher: _As = "",
     backends: Annotated[str, typer.Option(help="Names, separated by commas; the first is the reference.")] = "sim",
@@ -107,8 +107,8 @@ def check(
 ) -> None:
     """Judge a program: compare its values, variables, errors and traces over replica counts and backends.
 
-    One that takes a tf.distribute.Strategy, such as a Keras program, runs under TensorFlow's strategies. A script
-    that torchrun starts is checked as it is: check --as torchrun train.py -- --batch-size {64//replicas}.
+    program(strategy: tf.distribute.Strategy), as with Keras, runs under TensorFlow's strategies, and one of JAX,
+    program(mesh: jax.sharding.Mesh), on devices of the CPU. A script of torchrun: --as torchrun train.py -- --size 8.
 
     Exit code 0: all agree. 1: some differ. 2: not all could be checked or judged, or a file was not written.
     """

@@ -1,9 +1,13 @@
-"""Which annotations of a program's parameter are ours, and that every other one is refused instead of guessed."""
+"""Which annotations of a program's parameter are ours, and that every other one is refused instead of guessed.
+
+Clauses: J-102.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Hashable  # noqa: F401
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, NewType, Optional, Protocol, TypeVar, Union, runtime_checkable  # noqa: F401
 
 import pytest
@@ -162,3 +166,13 @@ def test_a_class_that_is_local_to_a_function_is_found_through_its_closure():
 
     with pytest.raises(InvalidType, match=r"Local, and no installed checker"):
         checker_of(program)
+
+
+def test_a_program_of_jax_without_a_type_has_advice():
+    space: dict[str, Any] = {"jax": ModuleType("jax")}
+    exec("def program(mesh):\n    return mesh.devices\ndef other(count):\n    return count.devices\n", space)
+    (shown,) = [one for one in str(ss.check(space["program"], replicas=[1])).splitlines() if "no type" in one]
+    assert shown.endswith("In a program of JAX annotate the parameter: mesh: jax.sharding.Mesh")
+    assert "no type" not in str(ss.check(space["other"], replicas=[1]))
+    space.pop("jax")
+    assert "no type" not in str(ss.check(space["program"], replicas=[1]))

@@ -51,8 +51,14 @@ def test_a_missing_file_or_function_is_refused_with_advice(tmp_path, clean_path)
         file.write_text(script)
         with pytest.raises(InvalidArgument, match=rf"\. Move what the script does into `def program\({parameter}\)`"):
             load_program(file)
-        file.write_text(f"{script}def other({parameter.partition(':')[0]}): return 1\n")
-        with pytest.raises(InvalidArgument, match=r"\. Define it at the top level\.$"):
+        name = parameter.partition(":")[0]
+        file.write_text(f"{script}def other({name}): return 1\n")
+        untyped = rf", and annotate the parameter: {parameter}" if name == "mesh" else ""
+        with pytest.raises(InvalidArgument, match=rf"\. For its other\({name}\) give --function other{untyped}\.$"):
+            load_program(file)
+        file.write_text(f"{script}if 1 > 2:\n    def program({name}): return 1\n")
+        typed = r", as def program\(mesh: jax.sharding.Mesh\)" if name == "mesh" else ""
+        with pytest.raises(InvalidArgument, match=rf"\. Define it at the top level{typed}\.$"):
             load_program(file)
     text = tmp_path / "notes.txt"
     text.write_text("hello")

@@ -13,7 +13,7 @@ import simstrategy as ss
 from simstrategy.check.programs import load_program
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "jax.md"
-FIRST, AXES, KERAS, EXEMPT = range(4)
+FIRST, ALONE, AXES, KERAS, EXEMPT = range(5)
 
 
 def blocks(kind):
@@ -46,6 +46,12 @@ def test_both_ways_to_correct_the_first_program_agree(tmp_path, old, new):
     text = blocks("python")[FIRST]
     assert text.count(old) == 1
     assert checked(tmp_path, text.replace(old, new)).agrees
+
+
+def test_the_guide_shows_how_the_first_program_runs_alone(tmp_path):
+    text = blocks("python")[ALONE]
+    assert text.startswith('if __name__ == "__main__":')
+    compile(blocks("python")[FIRST] + text, "train.py", "exec")
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ _ELEMENTS_MIN: Final = 3
 def by_clipping(scene: Scene) -> Finding | None:
     """Looks for a bound that the replicas' values reach and none exceeds, in all steps of the other run."""
     one = scene.one
-    if not one.is_elementwise or not one.differ_among_replicas or sum(leaf.size for leaf in one.other.outputs) < 2:
+    if not one.is_elementwise or not one.differ_among_replicas:
         return None
     if one.other.what == "run" and one.other.op is None:
         return None  # nothing combines what the replicas return
@@ -39,7 +39,7 @@ def by_clipping(scene: Scene) -> Finding | None:
                 f"each replica's {what} is clipped, or scaled, to a norm of {bound:.6g} before the values are combined"
             )
             return Finding(CLIPPING, reason, _CLIP_LATER)
-        bound = _value_bound(vectors, here, one.replicas)
+        bound = _value_bound(vectors, here, one.replicas) if _size(one.other) > 1 else None
         if bound is not None:
             reason = f"elements of each replica's {what} are clipped to ±{bound:.6g} before the values are combined"
             return Finding(CLIPPING, reason, _CLIP_LATER)
@@ -96,9 +96,17 @@ def _groups(scene: Scene) -> Iterator[tuple[str, list[Host], list[Host]]]:
     on_line = [point for point in alike if point.site == one.other.site]
     if len(on_line) < len(alike):
         yield from _sets("set of values at this line", on_line, one)
-    arrays = [point for point in alike if sum(leaf.size for leaf in point.outputs) > 1]
-    if len(arrays) < len(alike):
+    arrays = [point for point in alike if _size(point) > 1]
+    if len(arrays) < len(alike) and _size(one.other) > 1:
         yield from _sets("set of arrays of a step", arrays, one)
+    singles = dict.fromkeys([point.site for point in alike if _size(point) < 2 and point.site != one.other.site])
+    for site in singles if len(on_line) < len(alike) else ():
+        others = [point for point in alike if point.site != site or _size(point) > 1]
+        yield from _sets(f"set of values of a step without the number at {site}", others, one)
+
+
+def _size(point: PointFacts) -> int:
+    return sum(leaf.size for leaf in point.outputs)
 
 
 def _sets(name: str, points: list[PointFacts], one: Combination) -> Iterator[tuple[str, list[Host], list[Host]]]:

@@ -29,8 +29,8 @@ def own_number(rows: Place, before: Sequence[Place]) -> Finding | None:
             more = "" if len(place.found) <= 3 else ", …"
             reason = (
                 f"each replica has its own {place.what}: {found}{more}, where the reference has "
-                f"{float(place.expected):.6g}. The first value that differs for the same examples comes after it: "
-                f"{rows.what}"
+                f"{float(place.expected):.6g}. The first recorded value that differs for the same "
+                f"examples comes after it: {rows.what}"
             )
             return Finding(STATISTICS, reason, _REMEDY, source=place.site)
     return None
@@ -48,6 +48,8 @@ def first_uncombined(places: Sequence[Place]) -> Finding | None:
         expected, found = wide(place.expected), np.stack([wide(one) for one in place.found])
         if not np.isfinite(found).all() or not np.isfinite(expected).all() or _combines(expected, found, sizes):
             continue
+        if _is_share(expected, found, sizes):
+            continue
         reason = f"the first value of which the replicas' sum or mean is not the reference's is {place.what}"
         return Finding(None, reason, source=place.site)
     return None
@@ -60,6 +62,16 @@ def _combines(expected: Host, found: Host, sizes: Sequence[int]) -> bool:
         lawful.append(np.average(found, axis=0, weights=sizes))
     size = float(np.abs(expected).max(initial=0))
     return any(float(np.abs(expected - one).max(initial=0)) <= _NEAR * size for one in lawful)
+
+
+def _is_share(expected: Host, found: Host, sizes: Sequence[int]) -> bool:
+    """Returns whether each has one divided by a number of elements of its own examples, as a mean over them divides."""
+    if expected.size != 1 or len(sizes) != len(found) or not all(sizes) or not (expected > 0).all():
+        return False
+    each = 1 / float(expected.reshape(-1)[0]) / sum(sizes)
+    shares = [1 / (size * each) for size in sizes]
+    whole = round(each) >= 1 and _near(each, round(each))
+    return whole and all(_near(share, float(one.reshape(-1)[0])) for share, one in zip(shares, found, strict=True))
 
 
 def _sizes(places: Sequence[Place]) -> list[int]:

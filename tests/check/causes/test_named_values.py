@@ -81,7 +81,7 @@ def test_the_first_value_that_differs_is_named_with_its_line() -> None:
 
     cause = explain_difference(program, (1, 2))
     assert (cause.kind, cause.step) == (None, 1)
-    assert "The kind is not recognised: the first value in the replica functions that differs" in cause.text
+    assert "The kind is not recognised: the first recorded value in the replica functions that differs" in cause.text
     assert f"is cubes at {cause.source}" in cause.text
 
 

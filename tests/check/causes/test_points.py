@@ -1,6 +1,6 @@
 """Causes of points by hand: what decides a kind, what leaves it open, and what is passed over.
 
-Clauses: J-20, J-21, J-22, J-23, J-24, J-25, J-26, J-27, J-29
+Clauses: J-20, J-21, J-22, J-23, J-24, J-25, J-26, J-27, J-29, J-100
 """
 
 import numpy as np
@@ -590,3 +590,20 @@ def test_a_value_is_computed_from_a_point_only_where_that_was_followed() -> None
     assert text({}) == f"{combined}, before the variable 'w',"
     assert text({(1, "w"): True}) == f"{combined}, from which the variable 'w' is computed,"
     assert text({(1, "w"): False}) == "2 replicas against 1 replica: in step 1, assign_sub MEAN of 'w' at train.py:32"
+
+
+def test_a_set_that_begins_with_one_number_shows_clipping_too() -> None:
+    """J-100: a bias of one element is combined before the weights, and a loss on the next line."""
+    first, second = [one / np.linalg.norm(one) * np.float32(0.5) for one in (rows(0.2, 1.3), rows(-0.9, 0.4))]
+    sets = [point(one[:1], other[:1], subject=name) for one, other, name in ((first, second, "b"),)]
+    last = point(first[1:], second[1:], subject="w", line=32)
+    loss = point(0.75, 1.5, subject="loss", line=33)
+    reference = [point(one, subject=subject, line=line) for one, subject, line in _EXPECTED]
+    cause = explain(reference, [*sets, last, loss], counts=(1, 2))
+    assert cause.kind == CLIPPING
+    assert "set of values of a step without the number at train.py:33 is clipped, or scaled, to a norm" in cause.text
+    longer = last._replace(inputs=((first[1:],), (second[1:] * np.float32(1.1),)))
+    assert explain(reference, [*sets, longer, loss], counts=(1, 2)).kind is None
+
+
+_EXPECTED = ((rows(0.7), "b", 31), (rows(1.9), "w", 32), (0.6, "loss", 33))

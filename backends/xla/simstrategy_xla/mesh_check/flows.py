@@ -13,15 +13,22 @@ Flow = Mapping[Hashable, bool]
 OfOperation = Callable[[Any, Sequence[Flow]], Sequence[Flow] | None]
 """Returns the flows of an equation's results, of those of its operands; None to follow its body."""
 
+Noted = Callable[[Any, Sequence[Flow]], None]
+
 _BODIES: Final = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 
 
 @final
 class Flows:
-    """Follows functions.  of_operation: what an operation makes of flows."""
+    """Follows functions.
 
-    def __init__(self, of_operation: OfOperation) -> None:
+    of_operation: what an operation makes of flows. noted: receives each operation whose body was followed, with the
+    flows of its results; in a loop once for each time that the body is followed.
+    """
+
+    def __init__(self, of_operation: OfOperation, noted: Noted | None = None) -> None:
         self._of_operation = of_operation
+        self._noted = noted
 
     def of(self, jaxpr: Any, given: Sequence[Flow]) -> list[Flow]:
         """Returns on what each result of a jaxpr depends.  given: on what its arguments do."""
@@ -41,7 +48,10 @@ class Flows:
             return made
         follow = {"scan": self._of_scan, "while": self._of_while, "cond": self._of_cond}.get(name, self._of_call)
         inner = follow(equation.params, given)
-        return inner if inner is not None and len(inner) == count else [computed(together(given))] * count
+        results = inner if inner is not None and len(inner) == count else [computed(together(given))] * count
+        if self._noted is not None:
+            self._noted(equation, results)
+        return results
 
     def _of_call(self, params: Mapping[str, Any], given: Sequence[Flow]) -> list[Flow] | None:
         """Returns the flows of a function that is called; None for an operation without one."""

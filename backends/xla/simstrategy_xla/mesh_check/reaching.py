@@ -12,7 +12,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 from simstrategy_xla.mesh_check.flows import Flow, Flows, computed, together
 from simstrategy_xla.mesh_check.noting import COLLECTIVES
 
-__all__ = ["Reached", "reached_in"]
+__all__ = ["Operation", "Reached", "reached_in"]
 
 _DRAWN: Final = "drawn"
 _RANDOM: Final = frozenset({"threefry2x32", "rng_bit_generator", "rng_uniform"})
@@ -47,7 +47,7 @@ class Reached(NamedTuple):
 def reached_in(jaxpr: Any) -> Reached:
     """Follows all values of a jaxpr."""
     follower = _Follower()
-    results = Flows(follower.of_operation).of(jaxpr, [{}] * len(jaxpr.invars))
+    results = Flows(follower.of_operation, follower.note).of(jaxpr, [{}] * len(jaxpr.invars))
     collectives = {one for one in follower.known if one[0] in COLLECTIVES}
     into = {one: frozenset(number for number, flow in enumerate(results) if one in flow) for one in collectives}
     return Reached(into, frozenset(follower.drawn), frozenset(follower.known))
@@ -72,6 +72,12 @@ class _Follower:
         if _DRAWN in flow:
             self.drawn.update(operations)
         return [flow] * len(equation.outvars)
+
+    def note(self, equation: Any, flows: Sequence[Flow]) -> None:
+        """Notes an operation whose body was followed: random numbers enter it where they enter a result."""
+        self.known.add(_of(equation))
+        if any(_DRAWN in flow for flow in flows):
+            self.drawn.add(_of(equation))
 
 
 def _begun(operation: Operation) -> Flow:

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -26,6 +27,14 @@ __all__ = ["COMPILED_BYTES_MAX", "choose_devices", "keep_compiled", "load_proble
 
 _CONFIG: Final[Any] = jax.config
 _OF_AXES: Final = ("unbound axis name", "is not found in mesh", "must refer to an axis")
+_INDIVISIBLE: Final = re.compile(
+    r"not evenly divisible by the corresponding mesh axis|should be\s+divisible by \d|tiling factors: \[|"
+    r"cannot reshape array of .* into shape \((?P<first>\d+),|array split does not result in an equal division"
+)
+_DIVIDED: Final = (
+    "Choose a size, as of the batch, that every number of devices divides: 1, 2, 3 and 4 divide 12. Or leave numbers "
+    "out, as by --replicas 1,2"
+)
 _FLAG: Final = "--xla_force_host_platform_device_count"
 COMPILED_BYTES_MAX: Final = 256 << 20
 """How much compiled code a check keeps at most, but for what one process adds: it has the program's constants in it."""
@@ -80,7 +89,7 @@ def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
             raise
         except BaseException as caught:  # noqa: BLE001 - compared like a value: several may raise the same
             error = (type(caught).__name__, shown_text(caught))
-            notes = (raised_where(caught, with_text=False), *_advice(caught, job))
+            notes = (raised_where(caught, with_text=False), *_advice(caught, job, len(devices)))
         else:
             result = result_of(value, devices)
     saved = None if checkpoint is None else Saved(checkpoint.saved, checkpoint.saves, checkpoint.restored)
@@ -88,13 +97,16 @@ def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
     return Found(*shown, error, notes, (), (), printed.getvalue(), saved, None, result.spread)
 
 
-def _advice(error: BaseException, job: Job) -> tuple[str, ...]:
-    """Returns what to do about an error over the names of axes; () for another one.
+def _advice(error: BaseException, job: Job, devices: int) -> tuple[str, ...]:
+    """Returns what to do about an error over the names of axes, or a size that devices do not divide; else ().
 
     JAX has several texts for a name that no axis has, and an assertion without a text where `psum` gets one.
     """
     text = error_text(error)
     last = traceback.extract_tb(error.__traceback__)[-1:]
+    size = _INDIVISIBLE.search(text)
+    if size is not None and size["first"] in (None, str(devices)):
+        return (_DIVIDED,)
     theirs = isinstance(error, AssertionError) and not text and not any("assert" in (one.line or "") for one in last)
     if not theirs and not any(sign in text for sign in _OF_AXES):
         return ()

@@ -7,8 +7,8 @@ whole arrays.
 
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, final
+from collections.abc import Sequence
+from typing import Any, Final, final
 
 import jax
 import jax.numpy as jnp
@@ -18,11 +18,21 @@ from jax.extend.core import Primitive
 from jax.interpreters import mlir
 
 from simstrategy.trace import describe_site
+from simstrategy_xla.mesh_check.edges import (
+    Edge,
+    axes_of,
+    cuts_of,
+    devices_of,
+    is_between_devices,
+    is_pmap,
+    is_small,
+    names_of,
+)
 from simstrategy_xla.mesh_check.jobs import TAKING, Moment, Record, Site
 from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, not_shared, place_of
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
 from simstrategy_xla.mesh_check.partaking import added_up
-from simstrategy_xla.mesh_check.reaching import Reached, reached_in
+from simstrategy_xla.mesh_check.reaching import Operation, Reached, reached_in
 from simstrategy_xla.mesh_check.stacks import is_inner, is_repeated
 
 __all__ = ["Watch"]
@@ -49,19 +59,10 @@ _WITH_BODIES: Final = frozenset(
     }
 )
 """Operations that have functions of their own, whose code JAX makes once for all operations that are alike."""
+_CALLED: Final = frozenset({"jit", "pjit"})
+"""Those of them that call a function by its name."""
 _SITES_MAX: Final = 5000
 """How many sites there may be before functions share their code."""
-
-
-class _Edge(NamedTuple):
-    """Where a function of a shard_map begins or ends; fields as of `Site`."""
-
-    kind: str
-    place: Place
-    names: tuple[str, ...]
-    cut: tuple[int | None, ...]
-    devices: int
-    added: tuple[frozenset[int] | None, ...] = ()
 
 
 @final
@@ -73,12 +74,13 @@ class Watch:
 
     def __init__(self, rules: Rules, *, lines: bool) -> None:
         self._rules = rules
+        self._lines = lines
         self._mark = rules.mark
         self._sites: list[Site] = []
         self._moments: list[Moment] = []
         self._modules: list[Any] = []
         self._blocks: list[Any] = []
-        self._edges: list[_Edge] = []
+        self._edges: list[Edge] = []
         self._bytes = 0
         self._reached: list[Reached] = []
         """Of the shard_maps that code is being made of, what depends on what; the innermost last."""
@@ -110,7 +112,7 @@ class Watch:
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
             results = rule(ctx, *values, **params)
             place = place_of(ctx.traceback)
-            if place is not None and _axes_of(ctx) and _is_between_devices(params):
+            if place is not None and axes_of(ctx) and is_between_devices(params):
                 kind, op = meaning_of(name, place.through)
                 site = self._site(ctx, kind, op, place, len(values))
                 if self._reached:
@@ -126,19 +128,17 @@ class Watch:
             results = rule(ctx, *values, **params)
             inner = is_inner(str(ctx.name_stack), ctx.module_context.module)
             place = place_of(ctx.traceback, inner=inner)
-            own = bool(_axes_of(ctx))
+            own = bool(axes_of(ctx))
             # The code of an operation that is not in a function of the program is shared by all its lines.
             if place is None or self._rules.is_apart or not all(map(_is_computed, ctx.avals_out)):
                 return results
             counts = inner and not any(jnp.issubdtype(aval.dtype, jnp.inexact) for aval in ctx.avals_out)
             if not own and (not place.inside or counts or name in TAKING):
                 return results
-            site = self._site(ctx, name, None, place, 0)
             if own:
-                drawn = self._reached[-1].is_drawn((name, ctx.traceback)) if self._reached else None
-                self._sites[-1] = site = site._replace(own=True, drawn=drawn)
-                self._emit(ctx, site, results, ctx.avals_out)
+                self._emit_own(ctx, (name, ctx.traceback), name, place, results)
             else:
+                site = self._site(ctx, name, None, place, 0)
                 self._sites[-1] = site = site._replace(called=place.called)
                 self._emit_whole(ctx, site, results)
             return results
@@ -149,20 +149,31 @@ class Watch:
         """Has the code of a function made anew for each call: XLA may run two calls in any order."""
 
         def watched(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
-            return rule(not_shared(ctx) if len(self._sites) < _SITES_MAX else ctx, *values, **params)
+            before = len(self._sites)
+            results = rule(not_shared(ctx) if before < _SITES_MAX else ctx, *values, **params)
+            if self._lines and len(self._sites) == before and name in _CALLED:
+                self._of_call(ctx, (name, ctx.traceback), str(params["name"]).strip("_"), results)
+            return results
 
         return watched
+
+    def _of_call(self, ctx: Any, operation: Operation, name: str, results: Sequence[Any]) -> None:
+        """Records what a function returns of which no operation has a line of the program, as `jnp.where`."""
+        is_float = all(jnp.issubdtype(aval.dtype, jnp.inexact) and _is_computed(aval) for aval in ctx.avals_out)
+        place = place_of(ctx.traceback, inner=is_inner(str(ctx.name_stack), ctx.module_context.module))
+        if place is not None and axes_of(ctx) and is_float and results and not self._rules.is_apart:
+            self._emit_own(ctx, operation, name, place, mlir.ir_tree_registry.flatten(results)[0])
 
     def _of_shard_map(self, name: str, rule: Rule) -> Rule:
         def watched(ctx: Any, *values: Any, jaxpr: Any, **params: Any) -> Sequence[Any]:
             place = place_of(ctx.traceback)
-            if place is None or not jaxpr.eqns or len(_axes_of(ctx)):
+            if place is None or not jaxpr.eqns or len(axes_of(ctx)):
                 return rule(ctx, *values, jaxpr=jaxpr, **params)
-            arguments, results = _names(jaxpr.debug_info)
+            arguments, results = names_of(jaxpr.debug_info)
             devices = int(params["mesh"].size)
-            added = added_up(jaxpr) if _is_pmap(place) else ()
-            enter = _Edge("enter", place, arguments, _cuts(params["in_specs"]), devices, added)
-            leave = _Edge("leave", place, results, _cuts(params["out_specs"]), devices)
+            added = added_up(jaxpr) if is_pmap(place) else ()
+            enter = Edge("enter", place, arguments, cuts_of(params["in_specs"]), devices, added)
+            leave = Edge("leave", place, results, cuts_of(params["out_specs"]), devices)
             first = self._equation(jaxpr, enter, jaxpr.invars)
             last = self._equation(jaxpr, leave, jaxpr.outvars)
             self._reached.append(reached_in(jaxpr))
@@ -173,7 +184,7 @@ class Watch:
 
         return watched
 
-    def _equation(self, jaxpr: Any, edge: _Edge, variables: Sequence[Any]) -> Any:
+    def _equation(self, jaxpr: Any, edge: Edge, variables: Sequence[Any]) -> Any:
         """Returns an equation that observes variables, made of one that is there."""
         self._edges.append(edge)
         return jaxpr.eqns[0].replace(
@@ -217,9 +228,9 @@ class Watch:
             op,
             describe_site((place.file, place.line)),
             is_repeated(stack, ctx.module_context.module),
-            _devices_of(ctx),
+            devices_of(ctx),
             inputs,
-            by_pmap=_is_pmap(place),
+            by_pmap=is_pmap(place),
             transposed="transpose(" in stack,
             block=self._blocks.index(block),
         )
@@ -230,9 +241,9 @@ class Watch:
 
     def _emit(self, ctx: Any, site: Site, values: Sequence[Any], avals: Sequence[Any]) -> None:
         """Adds a callback that each device makes."""
-        axes = tuple(_axes_of(ctx))
+        axes = tuple(axes_of(ctx))
         index = self._rules.add(lambda: [lax.axis_index(axes)], ctx, [], [])
-        kept = [number for number, aval in enumerate(avals) if _is_small(aval, _WHOLE_BYTES)]
+        kept = [number for number, aval in enumerate(avals) if is_small(aval, _WHOLE_BYTES)]
 
         def note(device: Any, *given: Any) -> tuple[()]:
             found = dict(zip(kept, given, strict=True))
@@ -242,6 +253,12 @@ class Watch:
         operands = [*index, *[values[number] for number in kept]]
         own = ctx.replace(primitive=None, avals_in=[_INDEX, *[avals[number] for number in kept]], avals_out=[])
         mlir.emit_python_callback(own, note, None, operands, own.avals_in, [], has_side_effect=True, partitioned=True)
+
+    def _emit_own(self, ctx: Any, operation: Operation, name: str, place: Place, results: Sequence[Any]) -> None:
+        """Adds a callback with what each device has as the results of an operation."""
+        drawn = self._reached[-1].is_drawn(operation) if self._reached else None
+        site = self._sites[-1] = self._site(ctx, name, None, place, 0)._replace(own=True, drawn=drawn)
+        self._emit(ctx, site, results, ctx.avals_out)
 
     def _emit_whole(self, ctx: Any, site: Site, results: Sequence[Any]) -> None:
         """Adds a callback with whole arrays, made once for all devices."""
@@ -273,44 +290,6 @@ def _running_line() -> str | None:
     return None if frame is None else describe_site((frame.f_code.co_filename, frame.f_lineno))
 
 
-def _is_pmap(place: Place) -> bool:
-    return "pmap.py" in place.through
-
-
-def _axes_of(ctx: Any) -> Sequence[str]:
-    """Returns the mesh's axes where each device runs the code with its own arrays, as in `shard_map`; else ()."""
-    context = ctx.module_context.axis_context
-    return tuple(context.mesh.axis_names) if isinstance(context, mlir.SPMDAxisContext) else ()
-
-
-def _is_between_devices(params: Mapping[str, Any]) -> bool:
-    """Returns whether a collective has an axis of the mesh: `vmap` makes numbers of the axes that it has named."""
-    axes = params.get("axes", ())
-    return not axes or any(not isinstance(one, int) for one in axes)
-
-
-def _devices_of(ctx: Any) -> int:
-    return int(ctx.module_context.axis_context.mesh.size) if _axes_of(ctx) else 1
-
-
-def _is_small(aval: Any, bytes_max: int) -> bool:
-    """Returns whether an array is kept: it is none of random keys, and not too large."""
-    if jnp.issubdtype(aval.dtype, jax.dtypes.extended):
-        return False
-    return bool(np.prod(aval.shape, dtype=np.int64) * aval.dtype.itemsize <= bytes_max)
-
-
 def _is_computed(aval: Any) -> bool:
     """Returns whether the result of an operation is kept."""
-    return _is_small(aval, _COMPUTED_BYTES)
-
-
-def _cuts(specs: Sequence[Any]) -> tuple[int | None, ...]:
-    return tuple([next((axis for axis, name in enumerate(spec) if name is not None), None) for spec in specs])
-
-
-def _names(info: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the names of the arguments and results of a function, as JAX gives them."""
-    results = tuple([str(path).removeprefix("result") or "result" for path in info.result_paths or ()])
-    names = [str(name).replace("flat_args", "argument ") for name in info.arg_names or ()]
-    return tuple(names), results
+    return is_small(aval, _COMPUTED_BYTES)
