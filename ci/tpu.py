@@ -10,6 +10,8 @@ devices are all on the first one: TPUs play no part.
 
 import os
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from evidence import COMMAND, ROOT, Evidence, arguments, ended, versions
 
@@ -18,6 +20,8 @@ LIMIT_S = 3600.0
 LOOK_LIMIT_S = 120.0
 LOOK = "import jax; found = jax.local_devices(backend='tpu'); print(len(found), found[0].device_kind)"
 EXAMPLES = ("train_digits.py", "compiled_digits.py")
+FACTORY = "tpu:open_here"
+"""What the kit opens with host devices."""
 TOLD = 6
 """Lines of a command that failed."""
 
@@ -66,12 +70,21 @@ def on_tpus(count, profile):
         yield run(EXAMPLES[1], [sys.executable, f"examples/{EXAMPLES[1]}", "tpu", str(number)])
 
 
-def on_host_devices(counts, profile):
+def exceptions_for(count, folder):
+    """Returns the file of the exceptions of `xla`, which hold for `FACTORY` where its sums are between devices."""
+    file = Path(folder) / f"exceptions{count}.toml"
+    name = FACTORY if count > 1 else "xla"
+    file.write_text(EXCEPTIONS.read_text("utf-8").replace('backend = "xla"', f'backend = "{name}"'), "utf-8")
+    return file
+
+
+def on_host_devices(counts, profile, folder):
     """Runs the kit on `xla` with each number of host devices; yields a line for each."""
     for count in counts:
         flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={count}".strip()
         settings = {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
-        command = [*COMMAND, "conform", "tpu:open_here", "--exceptions", str(EXCEPTIONS), "--profile", profile]
+        exceptions = str(exceptions_for(count, folder))
+        command = [*COMMAND, "conform", FACTORY, "--exceptions", exceptions, "--profile", profile]
         yield run(f"kit on xla, {count} host devices", command, folder=ROOT / "ci", **settings)
 
 
@@ -82,8 +95,9 @@ def main():
     options = parser.parse_args()
     evidence = Evidence()
     evidence.add(versions("jax", "jaxlib", "libtpu", "numpy"))
+    folder = TemporaryDirectory(prefix="simstrategy-")
     if options.host_devices:
-        parts = on_host_devices(options.host_devices, options.profile)
+        parts = on_host_devices(options.host_devices, options.profile, folder.name)
     else:
         count, kind = devices()
         if not count:
@@ -93,6 +107,7 @@ def main():
             parts = on_tpus(count, options.profile)
     for line in parts:
         evidence.add(line)
+    folder.cleanup()
     evidence.write(options.evidence)
     return evidence.exit_code
 
