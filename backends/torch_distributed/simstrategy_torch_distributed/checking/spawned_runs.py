@@ -22,6 +22,8 @@ _FOLLOWING: Final = ("ProcessRaisedException", "ProcessExitedException")
 """What torch.multiprocessing raises in the script's own process where one that it has spawned fails."""
 _ENDING_S: Final = 300.0
 """How long the script's own process may take to end after all ranks have."""
+_GRACE_S: Final = 10.0
+"""The same, where a rank has failed."""
 
 
 def run_spawned(servers: Sequence[Server], settings: Settings, folder: Path) -> Report:
@@ -48,7 +50,8 @@ def run_spawned(servers: Sequence[Server], settings: Settings, folder: Path) -> 
         worker.channel.send(job, hand=listening.fileno())
     try:
         report = run_on(servers, replace(settings, seat=place))
-        problem = _problem(worker)
+        is_well = report.finding is None and report.failed is None
+        problem = _problem(worker, _ENDING_S if is_well else _GRACE_S)
     finally:
         servers[0].end(worker)
         for file in worker.output.parent.glob(f"{worker.output.name}*"):
@@ -68,12 +71,12 @@ def _with_problem(report: Report, problem: str) -> Report:
     )
 
 
-def _problem(worker: Worker) -> str | None:
+def _problem(worker: Worker, within_s: float) -> str | None:
     """Waits for the end of the script's own process; returns how it failed, None for success."""
     try:
-        ending, _ = worker.channel.receive(within_s=_ENDING_S)
+        ending, _ = worker.channel.receive(within_s=within_s)
     except Closed:
         return "was killed"
     except TimeoutError:
-        return f"has not ended within {_ENDING_S:g} s after them"
+        return f"has not ended within {within_s:g} s after them"
     return None if not ending["code"] else f"has failed: {ending['text']}"
