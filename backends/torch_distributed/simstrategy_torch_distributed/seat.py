@@ -21,6 +21,7 @@ from simstrategy_torch_distributed.watched.entries import FILE
 
 __all__ = ["run_seat"]
 
+_KILLED: Final = Ending(1, "was given no process: the script's own process was killed")
 _OF_THE_STORE: Final = ("MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RESTART_COUNT")
 """Variables by which a rank of torchrun finds the store of its run."""
 
@@ -31,16 +32,19 @@ def run_seat(address: str, rank: int) -> Ending:
     address: of the socket. Environment and folder are those of the script's process then, as for a spawned process.
     """
     with socket.socket(socket.AF_UNIX) as connected:
-        connected.connect(address)
         channel = Channel(connected)
-        channel.send({"rank": rank, "process": os.getpid()})
+        try:
+            connected.connect(address)
+            channel.send({"rank": rank, "process": os.getpid()})
+        except (Closed, OSError):
+            return _KILLED
         _join_own_store(int(os.environ["WORLD_SIZE"]))
         ending: Ending | None = None
         while ending is None or not ending.code:
             try:
                 job, _ = channel.receive()
             except Closed:
-                return Ending(1, "was given no process: the script's own process was killed")
+                return _KILLED
             if "end" in job:
                 return ending or Ending(1, job["end"])
             ending = _ran(job, channel)

@@ -1,7 +1,7 @@
 """The process of a script that spawns its ranks itself: what it spawns is run by ranks that wait for it.
 
 `seat.py` is the other side. Each spawned process takes the first seat that is free, which has the number of the rank.
-What `multiprocessing` spawns for itself, such as a manager, is no rank and stays what it is.
+A manager of `multiprocessing` is no rank and stays what it is.
 """
 
 import importlib
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, final
 
-from simstrategy.errors import InvalidArgument
+from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.launch.channel import Channel, Closed
 from simstrategy_torch_distributed.beginning import begun
 from simstrategy_torch_distributed.gpus import map_cuda_names
@@ -24,6 +24,10 @@ from simstrategy_torch_distributed.spawned_process import SpawnedProcess
 
 __all__ = ["serve"]
 
+_MANAGERS: Final = "multiprocessing.managers"
+"""The module of what a manager's process runs."""
+_POOLS: Final = ("multiprocessing.pool", "concurrent.futures.process")
+"""The modules of what workers of pools run."""
 _KILLED: Final = -9
 """The exit code of a process whose rank is gone."""
 
@@ -71,9 +75,13 @@ class _Seats:
 
         def start(process: Any) -> Any:
             target = vars(process).get("_target")
-            module = "" if target is None else str(target.__module__)
-            of_python = module.partition(".")[0] == "multiprocessing"
-            return usual(process) if of_python else self._start(process)
+            module = None if target is None else target.__module__
+            if module in _POOLS:
+                raise Unsupported(
+                    "A pool gives a task to whichever of its processes is free, so no process has the number of a "
+                    "rank. Start the ranks with torch.multiprocessing.spawn, or each as a Process."
+                )
+            return usual(process) if module == _MANAGERS else self._start(process)
 
         return start
 

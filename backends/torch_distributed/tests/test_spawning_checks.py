@@ -69,6 +69,32 @@ def join(rank, count):
     return torch.ones(2)
 """
 FAILING = {
+    "a pool": (
+        """
+if __name__ == "__main__":
+    with mp.get_context("spawn").Pool(2) as pool:
+        pool.map(abs, [1, 2])
+""",
+        "the script spawned 0 for 2 replicas, and Unsupported(A pool gives a task to whichever of its processes is free",
+    ),
+    "a pool of futures": (
+        """
+from concurrent.futures import ProcessPoolExecutor
+
+if __name__ == "__main__":
+    with ProcessPoolExecutor(2, mp_context=mp.get_context("spawn")) as pool:
+        list(pool.map(abs, [1, 2]))
+""",
+        "Start the ranks with torch.multiprocessing.spawn, or each as a Process",
+    ),
+    "the script's own process was killed": (
+        """
+import os, signal
+if __name__ == "__main__":
+    os.kill(os.getpid(), signal.SIGKILL)
+""",
+        "rank 1: was given no process: the script's own process was killed",
+    ),
     "an error in one process": (
         """
 def work(rank, count):

@@ -64,7 +64,8 @@ def _with_problem(report: Report, problem: str) -> Report:
     if report.finding is None and report.failed is None:
         text = f"All processes that the script has spawned have ended, and its own process {problem}."
         return report._replace(finding=Finding("failure", PeerFailed.__name__, text, ()))
-    if report.finding is None or any(name in problem for name in _FOLLOWING):
+    given = problem.partition(": ")[2]
+    if report.finding is None or given in report.finding.text or any(name in problem for name in _FOLLOWING):
         return report
     return report._replace(
         finding=report.finding._replace(text=f"{report.finding.text}\n  the script's own process {problem}")
