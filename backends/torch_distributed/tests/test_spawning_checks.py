@@ -75,7 +75,7 @@ if __name__ == "__main__":
     with mp.get_context("spawn").Pool(2) as pool:
         pool.map(abs, [1, 2])
 """,
-        "the script spawned 0 for 2 replicas, and Unsupported(A pool gives a task to whichever of its processes is free",
+        "and Unsupported(A pool gives a task to whichever of its processes is free",
     ),
     "a pool of futures": (
         """
