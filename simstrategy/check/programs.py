@@ -31,6 +31,10 @@ _PARAMETERS: Final = (
 )
 """What a script of another library has in it, and the parameter of a program for that library."""
 
+_LAUNCHED: Final = ("as torchrun starts it", "torchrun")
+_SPAWNING: Final = ("with the ranks that it spawns", "python")
+"""How a script of torch.distributed is checked, and what starts it then."""
+
 _HAS_PROGRAMS: Final = re.compile(rb"^(\s*)def (\w+)\(\s*(strategy|mesh)\b\s*(:?)", re.MULTILINE)
 
 _SCRIPT: Final = (
@@ -83,7 +87,8 @@ def _advice(path: Path, file: str | Path, function: str) -> str:
     """Returns what to do with a file that does not define the function, by the library that it names."""
     source = path.read_bytes()
     if b"init_process_group" in source:
-        return f"To check it whole, as torchrun starts it: simstrategy check --as torchrun {file}"
+        how, launcher = _SPAWNING if b".spawn(" in source else _LAUNCHED
+        return f"To check it whole, {how}: simstrategy check --as {launcher} {file}"
     programs = _HAS_PROGRAMS.findall(source)
     for sign, parameter in () if programs else _PARAMETERS:
         if sign in source:

@@ -163,3 +163,13 @@ def test_a_program_runs_in_a_process_of_its_own_and_comes_back(tmp_path, clean_p
     assert raised.error == ("KeyError", "'mine'")
     with pytest.raises(PeerFailed, match=r"Worker 0 of 1 ended with exit code 3. The end of its output:\na last word"):
         run_in_processes(load_program(file, "fails"), "sim", 1, Semantics.TF1_15, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "launcher"), [("", "torchrun"), ("torch.multiprocessing.spawn(train, nprocs=2)", "python")]
+)
+def test_a_script_of_torch_distributed_is_checked_as_it_is_started(tmp_path, line, launcher):
+    file = tmp_path / "script.py"
+    file.write_text(f"def train(rank):\n    init_process_group()\n\n\ndef main():\n    {line or 'pass'}\n")
+    with pytest.raises(InvalidArgument, match=f"To check it whole, .*: simstrategy check --as {launcher} "):
+        load_program(file)
