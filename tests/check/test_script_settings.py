@@ -81,7 +81,7 @@ def test_a_front_that_is_not_there_is_an_error_with_what_to_do(monkeypatch):
     monkeypatch.setattr(fronts, "entry_points", lambda group: ())
     with pytest.raises(BackendUnavailable, match=r"pip install \./backends/torch_distributed"):
         front_named("torchrun")
-    with pytest.raises(InvalidArgument, match="There is no 'mpirun' that runs scripts: choose from torchrun"):
+    with pytest.raises(InvalidArgument, match="There is no 'mpirun' that runs scripts: choose from python, torchrun"):
         front_named("mpirun")
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from simstrategy.check.across import ITS_OWN, counted
+from simstrategy.check.across import counted
 from simstrategy.check.given import BACKENDS, Given
 from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws.cut import cut
@@ -55,13 +55,10 @@ def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
             text = _NOTHING_DONE.format(counted(idle[0]))
             yield row._replace(problem=None, finding=None, undecided=text, why="nothing to compare")
             continue
-        if row.undecided is not None:
-            study.note_undecided(by_parts=row.why == ITS_OWN, by_rounding=not row.why)
+        study.remark((first, count), row)
         if row.problem is not None and study.has_other_data((first, count)):
             yield row._replace(problem=None, finding=None, undecided=_OTHER_DATA, why="other global batches")
         else:
-            if row.problem is row.undecided is None:
-                study.remark_on_output((first, count))
             yield row
 
 

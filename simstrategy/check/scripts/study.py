@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
+from simstrategy.check.across import ITS_OWN
 from simstrategy.check.causes.facts import Cause, StepFacts
 from simstrategy.check.causes.lines import Sides, with_lines
 from simstrategy.check.causes.rounding import cancels
@@ -13,6 +14,7 @@ from simstrategy.check.causes.ways import ways_apart
 from simstrategy.check.compare import NUDGES, end_alike, sensitivity
 from simstrategy.check.injection import Fault
 from simstrategy.check.outcome import Outcome
+from simstrategy.check.row import Row
 from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
 from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings, Value
 from simstrategy.check.scripts.inputs import are_other_data, is_shared_out, other_rows
@@ -137,11 +139,16 @@ class ScriptStudy:
         one, other = [self._with_moved_sums(count, narrow) for count in counts]
         return one, other
 
-    def note_undecided(self, *, by_parts: bool, by_rounding: bool) -> None:
-        """Notes what to do where a row is not judged: each replica has a value of its own, or rounding is coarse."""
-        if by_parts and _PARTS not in self.notes:
+    def remark(self, counts: tuple[int, int], row: Row) -> None:
+        """Notes what limits a row that is not judged: values of each replica's own, or coarse rounding.
+
+        Where it agrees: once, that replica 0 prints other numbers in the two runs, which nothing compares.
+        """
+        if row.undecided is None and row.problem is None:
+            self._remark_on_output(counts)
+        elif row.undecided is not None and row.why == ITS_OWN and _PARTS not in self.notes:
             self.notes.append(_PARTS)
-        if by_rounding:
+        elif row.undecided is not None and not row.why:
             self._note_narrow(self._recorded(self.replicas[0]).narrow)
 
     def _note_narrow(self, narrow: str | None) -> None:
@@ -219,14 +226,11 @@ class ScriptStudy:
         one, other = [() if run is None else run.inputs for run in runs]
         return are_other_data(one, other, is_stated=are_shares(self._arguments))
 
-    def remark_on_output(self, counts: tuple[int, int]) -> None:
-        """Notes, once, that replica 0 prints other numbers with another number of replicas, which nothing compares."""
-        if self._is_remarked:
-            return
-        one, other = [self._outputs.get(count) for count in counts]
+    def _remark_on_output(self, counts: tuple[int, int]) -> None:
+        one, other = [None if self._is_remarked else self._outputs.get(count) for count in counts]
         remark = None if one is None or other is None else unlike_numbers(one, other, self._pattern)
         self.notes += [remark] if remark else []
-        self._is_remarked = remark is not None
+        self._is_remarked |= remark is not None
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the script again, recorded with its gradients and names, and returns why two runs differ."""
