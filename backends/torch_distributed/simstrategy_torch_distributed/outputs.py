@@ -8,7 +8,7 @@ from typing import Final, TextIO, final
 
 from simstrategy.launch.server import Worker
 
-__all__ = ["ERRORS", "Outputs", "print_to"]
+__all__ = ["ERRORS", "Outputs", "print_to", "remove_files"]
 
 ERRORS: Final = ".err"
 """What the name of a rank's file for errors ends with, where they are shown apart from its output."""
@@ -58,6 +58,12 @@ def _read(file: Path, start: int) -> bytes:
     with file.open("rb") as stream:
         stream.seek(start)
         return stream.read()
+
+
+def remove_files(output: Path) -> None:
+    """Removes the files of a process.  output: the begin of their names."""
+    for file in output.parent.glob(f"{output.name}*"):
+        file.unlink(missing_ok=True)
 
 
 def print_to(output: Path, errors: Path) -> None:

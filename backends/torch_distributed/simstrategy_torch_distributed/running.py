@@ -13,7 +13,7 @@ from typing import Any, Final, final
 from simstrategy.launch.channel import Closed
 from simstrategy.launch.server import Server
 from simstrategy_torch_distributed.environment import threads_variable, variables
-from simstrategy_torch_distributed.outputs import Outputs
+from simstrategy_torch_distributed.outputs import Outputs, remove_files
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import RankReport, Report
 from simstrategy_torch_distributed.settings import Function, Settings, Watching
@@ -189,8 +189,7 @@ class _Run:
 
     def _remove_files(self) -> None:
         for output in self._files:
-            for file in output.parent.glob(f"{output.name}*"):
-                file.unlink(missing_ok=True)
+            remove_files(output)
 
     def _reported(self) -> Report:
         world = self._world

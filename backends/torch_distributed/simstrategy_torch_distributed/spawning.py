@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple, final
 from simstrategy.errors import InvalidArgument
 from simstrategy.launch.channel import Channel, Closed
 from simstrategy.launch.server import Server, Worker
+from simstrategy_torch_distributed.outputs import remove_files
 from simstrategy_torch_distributed.process_jobs import POPEN, end_children, job_of
 from simstrategy_torch_distributed.settings import Settings
 from simstrategy_torch_distributed.spawned_process import SpawnedProcess
@@ -186,8 +187,7 @@ class Spawning:
         self._selector.unregister(child.worker.channel)
         self._children.remove(child)
         code = self._server().end(child.worker)
-        for file in child.worker.output.parent.glob(f"{child.worker.output.name}*"):
-            file.unlink(missing_ok=True)
+        remove_files(child.worker.output)
         text = f"was killed by signal {-code}" if code < 0 else f"has ended with exit code {code}"
         for seat in child.seats:
             self._worlds.leave(seat, code, text, now_s)

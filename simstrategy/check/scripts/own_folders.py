@@ -6,7 +6,7 @@ Runs in the current folder come first, for a script may also fetch its data ther
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,7 +46,8 @@ class OwnFolders:
             yield None
             return
         with TemporaryDirectory(prefix="simstrategy-") as folder:
-            _mirror(Path.cwd(), Path(folder), "", self._before, _state(Path.cwd()) or {})
+            left = _left(self._before, _state(Path.cwd()) or {})
+            _mirror(Path.cwd(), Path(folder), "", {path: path not in self._before for path in left})
             yield folder
 
     def twice(
@@ -112,17 +113,18 @@ def _left(before: _State, now: _State) -> list[str]:
     return [path for path, status in now.items() if path not in before or before[path] != status]
 
 
-def _mirror(source: Path, target: Path, within: str, before: _State, now: _State) -> None:
-    """Fills a folder with what another one had before: links, and copies of files that have changed since."""
-    left = {path for path in _left(before, now) if path in before}
-    new = {path for path in now if path not in before}
+def _mirror(source: Path, target: Path, within: str, left: Mapping[str, bool]) -> None:
+    """Fills a folder with what another one had before: links, and copies of files that have changed since.
+
+    left: the paths that have changed, and whether each is new.
+    """
     for entry in sorted(source.iterdir()):
         path = f"{within}{entry.name}"
-        if path in new:
+        if left.get(path, False):
             continue
-        if any(one.startswith(f"{path}/") for one in (*left, *new)):
+        if any(one.startswith(f"{path}/") for one in left):
             (target / entry.name).mkdir()
-            _mirror(entry, target / entry.name, f"{path}/", before, now)
+            _mirror(entry, target / entry.name, f"{path}/", left)
         elif path in left:
             shutil.copy2(entry, target / entry.name)
         else:

@@ -11,6 +11,7 @@ from simstrategy.errors import PeerFailed
 from simstrategy.launch.channel import Closed
 from simstrategy.launch.server import Server, Worker
 from simstrategy_torch_distributed.findings import Finding
+from simstrategy_torch_distributed.outputs import remove_files
 from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.running import run_on
 from simstrategy_torch_distributed.settings import Settings
@@ -54,8 +55,7 @@ def run_spawned(servers: Sequence[Server], settings: Settings, folder: Path) -> 
         problem = _problem(worker, _ENDING_S if is_well else _GRACE_S)
     finally:
         servers[0].end(worker)
-        for file in worker.output.parent.glob(f"{worker.output.name}*"):
-            file.unlink(missing_ok=True)
+        remove_files(worker.output)
     return report if problem is None else _with_problem(report, problem)
 
 

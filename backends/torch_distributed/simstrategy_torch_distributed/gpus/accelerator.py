@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from simstrategy_torch_distributed.gpus.current import Current
-from simstrategy_torch_distributed.gpus.places import replace_names
+from simstrategy_torch_distributed.gpus.places import NEUTRAL, replace_names
 from simstrategy_torch_distributed.gpus.streams import current_stream, set_stream
 
 __all__ = ["map_accelerator"]
@@ -17,9 +17,6 @@ def map_accelerator(current: Current) -> None:
 
     def set_device_index(device: Any, /) -> None:
         current.set("torch.accelerator.set_device_index", device)
-
-    def nothing(*_: Any, **__: Any) -> None:
-        """Does nothing, as there is nothing to do on the CPU."""
 
     replace_names(
         torch.accelerator,
@@ -34,9 +31,6 @@ def map_accelerator(current: Current) -> None:
             "device_index": lambda _device: nullcontext(),
             "current_stream": current_stream,
             "set_stream": set_stream,
-            **dict.fromkeys(("empty_cache", "synchronize", "reset_peak_memory_stats"), nothing),
-            "reset_accumulated_memory_stats": nothing,
-            **dict.fromkeys(("max_memory_allocated", "max_memory_reserved"), lambda *_: 0),
-            **dict.fromkeys(("memory_allocated", "memory_reserved"), lambda *_: 0),
+            **NEUTRAL,
         },
     )

@@ -10,15 +10,13 @@ import torch
 
 from simstrategy_torch_distributed.gpus import streams
 from simstrategy_torch_distributed.gpus.current import Current
-from simstrategy_torch_distributed.gpus.places import place, refusing, replace_names
+from simstrategy_torch_distributed.gpus.places import NEUTRAL, place, refusing, replace_names
 
 __all__ = ["map_calls"]
 
 _NAME: Final = "CPU in place of CUDA"
 _REFUSED_CLASSES: Final = ("CUDAGraph", "ExternalStream")
 _REFUSED: Final = ("cudart", "get_device_capability", "graph", "make_graphed_callables")
-_NOTHING: Final = ("empty_cache", "init", "ipc_collect", "reset_peak_memory_stats", "synchronize")
-_BYTES: Final = ("max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved")
 _SEEDS: Final = ("manual_seed", "manual_seed_all")
 
 
@@ -41,8 +39,7 @@ def map_calls(current: Current) -> None:
             "default_stream": streams.current_stream,
             "set_stream": streams.set_stream,
             "stream": streams.StreamContext,
-            **dict.fromkeys(_NOTHING, lambda *_, **__: None),
-            **dict.fromkeys(_BYTES, lambda *_, **__: 0),
+            **NEUTRAL,
             **dict.fromkeys(_SEEDS, _ignored_seed),
             **{name: refusing(name) for name in _REFUSED},
         },

@@ -3,13 +3,25 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from simstrategy.errors import Unsupported
 from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.link import site_of
 
-__all__ = ["place", "refusing", "replace_names", "unless_torch_calls"]
+__all__ = ["NEUTRAL", "place", "refusing", "replace_names", "unless_torch_calls"]
+
+
+_NOTHING: Final = (
+    *("empty_cache", "init", "ipc_collect", "synchronize"),
+    *("reset_accumulated_memory_stats", "reset_peak_memory_stats"),
+)
+_BYTES: Final = ("max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved")
+NEUTRAL: Final[Mapping[str, Callable[..., Any]]] = {
+    **dict.fromkeys(_NOTHING, lambda *_, **__: None),
+    **dict.fromkeys(_BYTES, lambda *_, **__: 0),
+}
+"""Functions of torch.cuda and torch.accelerator that have nothing to do on the CPU."""
 
 
 def place(depth: int = 2) -> str:
