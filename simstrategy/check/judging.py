@@ -6,6 +6,7 @@ from functools import partial
 from itertools import chain
 from typing import Final, TypeVar
 
+from simstrategy.check.kept_state import what_is_changed
 from simstrategy.check.law_table import LAWS
 from simstrategy.check.laws import repeat
 from simstrategy.check.outcome import program_folder, program_name
@@ -107,6 +108,10 @@ def judge(
         for row in chain(*(law(runs) for law in always), *(_named_rows(runs, named[name], name) for name in names)):
             on_row(row)
             rows.append(row)
+        if runs.has_reference and any(row.why == "not repeatable" for row in rows):
+            changed = what_is_changed(runs.program, partial(runs.reseeded, runs.replicas[0]))
+            if changed is not None:
+                runs.notes.append(changed)
         require_known(runs.settings.exempt, runs.made().values())
         remarks = remarks_of(rows, tried_in(runs), words)
         folder = program_folder(runs.program) or None

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple, final
 
 from simstrategy.check.compare import BOUND_MAX, MARGIN
+from simstrategy.check.once import problems_once, undecided_once
 from simstrategy.check.remarks import REMARKS, Remark, what_was_compared
 from simstrategy.check.row import COLUMNS, Finding, Kind, Row, State, finding_of, state_of
 from simstrategy.check.shown import Shown, Way
@@ -53,31 +54,12 @@ _ADVICE: Final = (
     f"alone decides: the others are judged then."
 )
 
-_ENDS_MIN: Final = 3
-"""Fewer equal lines at the ends of two texts are shown twice."""
-_AS_ABOVE: Final = "  and {} lines as above."
 _LITTLE: Final = "Their agreement means little."
 
 
 _NOTHING: Final = (
     "Nothing was compared with anything: give several numbers of replicas, other backends, or other schedules."
 )
-
-
-def _without_equal_ends(texts: Sequence[str]) -> Iterator[str]:
-    """Yields texts of several lines, each without the lines at its end with which an earlier one ends too."""
-    earlier: list[list[str]] = []
-    for text in texts:
-        lines = text.splitlines()
-        shared = max((_shared_end(one, lines) for one in earlier), default=0)
-        earlier.append(lines)
-        yield text if shared < _ENDS_MIN else "\n".join([*lines[:-shared], _AS_ABOVE.format(shared)])
-
-
-def _shared_end(one: Sequence[str], other: Sequence[str]) -> int:
-    """Returns with how many equal lines two texts end, their first lines apart."""
-    pairs = zip(one[:0:-1], other[:0:-1], strict=False)
-    return next((number for number, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)) - 1)
 
 
 @final
@@ -145,15 +127,13 @@ class Report:
     def problems(self) -> Iterator[str]:
         """Yields each row's first difference, with its backend, replicas and schedule.
 
-        Lines at the end that are those of an earlier one, such as of a traceback, are not shown again.
+        What an earlier one states, such as the lines of a traceback or the same error, is not shown again.
         """
-        yield from _without_equal_ends([*map(str, self.findings)])
+        yield from problems_once(self.findings)
 
     def undecided(self) -> Iterator[str]:
-        """Yields each row's first difference that could not be judged, with its backend, replicas and schedule."""
-        for row in self.rows:
-            if row.undecided is not None:
-                yield f"{row.backend}, replicas {row.replicas}, {row.schedule}: {row.undecided}"
+        """Yields the first difference that could not be judged, with backend, replicas and schedule of its rows."""
+        yield from undecided_once(self.rows)
 
     def not_finite(self) -> Iterator[str]:
         """Yields each row's first value that is not finite: the step and replica that sent it, and its elements."""

@@ -30,10 +30,12 @@ _NAMED_MAX: Final = 4
 
 NOT_REPEATABLE: Final = (
     "gives different values in two identical runs, so it cannot be checked "
-    "(does it use a random number without a seed, or memory that nothing has written?)"
+    "(does it use a random number without a seed, what the run before has changed, or memory that nothing has written?)"
 )
 
-NOT_SEEDED: Final = "the program gives different values in two identical runs: seed the generators that it draws from"
+NOT_SEEDED: Final = (
+    "the program gives different values in two identical runs: seed the generators that it draws from, where it begins"
+)
 
 
 def reference_row(

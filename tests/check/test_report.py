@@ -1,4 +1,7 @@
-"""The report as text, as problems and as an exception."""
+"""The report as text, as problems and as an exception.
+
+Clauses: J-115.
+"""
 
 import pytest
 
@@ -117,3 +120,56 @@ def test_the_page_has_what_differs_with_its_cause_before_the_rows_and_what_the_l
     ]
     assert places == sorted(places)
     assert "First differences:" not in page
+
+
+RAISED = REFERENCE._replace(problem="raises ValueError: no\nIn replica 0: ValueError raised at train.py:3")
+
+
+def problems(*rows):
+    return [one.splitlines() for one in Report("program.py", rows).problems()]
+
+
+def test_the_error_of_an_earlier_row_is_stated_once_with_what_another_row_has_besides():
+    same = RAISED._replace(replicas="3")
+    more = RAISED._replace(replicas="4", problem=f"{RAISED.problem}\n  replica 1 had not started this call")
+    assert problems(RAISED, same, more)[1:] == [
+        ["sim, replicas 3, InOrder(): raises the same as with replicas 2, InOrder(), on sim"],
+        [
+            "sim, replicas 4, InOrder(): raises the same as with replicas 2, InOrder(), on sim, and besides:",
+            "  replica 1 had not started this call",
+        ],
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raises ValueError: no",  # less than the earlier one
+        "raises ValueError: no\nIn replica 0: ValueError raised at train.py:4",  # at another line
+        "raises ValueError: not\nIn replica 0: ValueError raised at train.py:3",
+    ],
+)
+def test_another_error_is_shown_whole(text):
+    assert problems(RAISED, RAISED._replace(problem=text))[1] == f"sim, replicas 2, InOrder(): {text}".splitlines()
+
+
+def test_differences_of_values_are_shown_whole():
+    rows = [FAR, FAR._replace(replicas="3", problem=f"{FAR.problem}\n  result[1]: 1.0 against 2.0")]
+    assert "\n".join(problems(*rows)[1]).startswith("acme, replicas 3, InOrder(): result: 1.0 against 2.0\n  result[1]")
+
+
+def test_what_could_not_be_judged_in_several_rows_for_one_reason_is_stated_once():
+    begins = "gives different values in two identical runs, so it cannot be checked, whatever else there may be in it"
+    texts = {"1": f"{begins}: 1.0", "2": f"{begins}: 2.0", "3 against 1": "short: 1", "4 against 1": "short: 1"}
+    texts |= {"4 against 2": "short: 1", "5": "short: 2"}
+    report = Report("program.py", [UNJUDGED._replace(replicas=one, undecided=text) for one, text in texts.items()])
+    assert list(report.undecided()) == [
+        f"far, replicas 1, InOrder(): {begins}: 1.0",
+        "far, replicas 2, InOrder(): as above: 2.0",
+        "far, replicas 3 against 1, 4 against 1, 4 against 2, InOrder(): short: 1",
+        "far, replicas 5, InOrder(): short: 2",
+    ]
+    pairs = [UNJUDGED._replace(replicas=f"{count} against 1") for count in (2, 3)]
+    assert [*Report("program.py", pairs).undecided()] == [
+        f"far, replicas 2, 3 against 1, InOrder(): {UNJUDGED.undecided}"
+    ]

@@ -83,6 +83,8 @@ def _not_equal(one: Combination, place: Place, kept: Sequence[bool]) -> Finding 
             also=(FUNCTION,),
             source=place.site,
         )
+    if all(_is_same(one, value, place.expected) for value in place.found):
+        return None  # a value of no part: one replica combines it by chance
     who = f"on replica {changed[0]}" if changed else "with one replica"
     reason = (
         f"the {one.rule} of the replicas' {place.what} is the reference's value, but {who} something else that was "

@@ -69,6 +69,8 @@ def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: 
     ]
     if allowed:
         return {"problem": f"whether it raises depends on the replicas: {', '.join(texts)}", "distance": np.inf}
+    if kinds[0] == kinds[1]:
+        return {"undecided": f"there are no two results to compare: both runs raise {kinds[0]}", "why": "it raises"}
     advice = "correct it, or leave that number of replicas out"
     return {"undecided": f"there are no two results to compare: {', '.join(texts)}; {advice}", "why": "it raises"}
 

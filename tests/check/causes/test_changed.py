@@ -29,9 +29,9 @@ NAN = np.full(3, np.nan, np.float32)
 ZERO = np.zeros(3, np.float32)
 
 
-def of(expected, terms, *places):
+def of(expected, terms, *places, op="SUM"):
     """Returns what `by_changed` finds.  expected: of the reference; terms: of each replica; places: names' values."""
-    one = combine(point(expected), point(*terms), (), (1, len(terms)))
+    one = combine(point(expected, op=op), point(*terms, op=op), (), (1, len(terms)))
     return by_changed(one, [Place(f"train.py:{line}", "gradient", value, list(found)) for line, value, found in places])
 
 
@@ -64,6 +64,13 @@ def test_a_value_that_some_replicas_change_and_whose_sum_is_right_is_named_with_
 )
 def test_other_values_show_no_function(expected, terms, places):
     assert of(expected, terms, *places) is None
+
+
+def test_a_value_that_all_replicas_have_alike_is_none_of_their_own():
+    assert of(2 * A, [A, B], (7, A, [A, A]), op="MEAN") is None
+    found = of(A, [A, ZERO], (7, A, [A, A]), op="MEAN")
+    assert found is not None
+    assert found.kind == LOST
 
 
 def test_zeros_of_one_replica_are_a_lost_part():

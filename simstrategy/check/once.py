@@ -1,0 +1,82 @@
+"""What several rows of a report state alike, stated once: equal texts, equal errors, equal lines at the ends of texts."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simstrategy.check.row import Finding, Row
+
+__all__ = ["problems_once", "undecided_once"]
+
+_ENDS_MIN: Final = 3
+"""Fewer equal lines at the ends of two texts are shown twice."""
+_AS_ABOVE: Final = "  and {} lines as above."
+_LONG: Final = 80
+"""Of characters: a shorter beginning of two texts is shown twice."""
+
+
+def undecided_once(rows: Sequence[Row]) -> Iterator[str]:
+    """Yields what could not be judged, with backend, replicas and schedule; rows with one text together.
+
+    A long sentence before the first colon, which an earlier text begins with too, is not shown again.
+    """
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        if row.undecided is not None:
+            found.setdefault((row.backend, row.schedule, row.undecided), []).append(row.replicas)
+    begun = set[str]()
+    for (backend, schedule, text), replicas in found.items():
+        begins, _, rest = text.partition(": ")
+        shown = f"as above: {rest}" if begins in begun else text
+        if len(begins) > _LONG and rest:
+            begun.add(begins)
+        yield f"{backend}, replicas {_together(replicas)}, {schedule}: {shown}"
+
+
+def problems_once(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yields each finding as a text.  An error that an earlier one has too has the lines alone that are besides."""
+    seen: dict[str, Finding] = {}
+    texts = []
+    for one in findings:
+        earlier = seen.setdefault(_first_line(one), one)
+        texts.append(str(one) if earlier is one else _besides(one, earlier))
+    yield from _without_equal_ends(texts)
+
+
+def _first_line(one: Finding) -> str:
+    return one.text.split("\n", 1)[0]
+
+
+def _besides(one: Finding, earlier: Finding) -> str:
+    """Returns the text of a finding whose first line is an earlier one's: in short where it has all its lines."""
+    known = {*earlier.text.splitlines()}
+    if not one.text.startswith("raises ") or not known <= {*one.text.splitlines()} or earlier.cause or one.cause:
+        return str(one)
+    same = f"raises the same as with replicas {earlier.replicas}, {earlier.schedule}, on {earlier.backend}"
+    besides = [line for line in one.text.splitlines() if line not in known]
+    return str(one._replace(text="\n".join([f"{same}, and besides:" if besides else same, *besides])))
+
+
+def _together(replicas: Sequence[str]) -> str:
+    """Returns the numbers of replicas of rows, as in ``2, 3 against 1``."""
+    pairs = [text.partition(" against ") for text in replicas]
+    same = {(word, other) for _, word, other in pairs}
+    if len(same) > 1:
+        return ", ".join(replicas)
+    ((word, other),) = same
+    return f"{', '.join(dict.fromkeys(one for one, _, _ in pairs))}{word}{other}"
+
+
+def _without_equal_ends(texts: Sequence[str]) -> Iterator[str]:
+    """Yields texts of several lines, each without the lines at its end with which an earlier one ends too."""
+    earlier: list[list[str]] = []
+    for text in texts:
+        lines = text.splitlines()
+        shared = max((_shared_end(one, lines) for one in earlier), default=0)
+        earlier.append(lines)
+        yield text if shared < _ENDS_MIN else "\n".join([*lines[:-shared], _AS_ABOVE.format(shared)])
+
+
+def _shared_end(one: Sequence[str], other: Sequence[str]) -> int:
+    """Returns with how many equal lines two texts end, their first lines apart."""
+    pairs = zip(one[:0:-1], other[:0:-1], strict=False)
+    return next((number for number, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)) - 1)
