@@ -1,4 +1,4 @@
-"""What several rows of a report state alike, stated once: equal texts, equal errors, equal lines at the ends of texts."""
+"""What several rows of a report state alike, stated once: equal texts, errors, and lines at the ends of texts."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
