@@ -253,6 +253,21 @@ def test_numbers_that_each_rank_draws_are_not_judged():
     assert "each replica draws numbers of its own" in str(report)
 
 
+def test_seeds_of_epochs_that_some_ranks_begin_earlier_are_no_draws_of_their_own():
+    """Ranks shuffle by the same seeds, and some of them more often: what differs is judged.  Clause: G-39."""
+    file = PROGRAMS / "bugs" / "megatron_bridge_5944" / "wrong.py"
+    report = check_script(runner_of, str(file), arguments=[], replicas=(1, 3), same_output="^result ")
+    assert [one.kind for one in report.findings] == ["duplicated samples"], str(report)
+
+
+def test_ranks_that_join_early_and_make_more_steps_with_more_ranks_are_not_accused():
+    """Clause: G-39."""
+    file = PROGRAMS / "healthy" / "uneven_inputs_joined" / "program.py"
+    report = check_script(runner_of, str(file), arguments=[], replicas=(2, 3), same_output="^result ")
+    assert report.verdict == "undecided", str(report)
+    assert "with 2 replicas there are 4 steps, and with 3 replicas 5" in str(report)
+
+
 BETWEEN = """
 import torch
 import torch.distributed as dist

@@ -181,8 +181,9 @@ def by_root(spot: Spot) -> Finding | None:
     if not all_near(expected[0].leaves, squares) or any((leaf < 0).any() for one in found for leaf in one.leaves):
         return None
     reason = (
-        "it is the norm of each replica's own part: the root of the sum of their squares is the reference's, and norms "
-        "do not add. What is clipped or scaled by it, or by a sum of such norms, depends on the number of replicas"
+        "it is the norm of each replica's own part, the square of which is not reduced over the replicas: the root of "
+        "the sum of their squares is the reference's, and norms do not add. What is clipped or scaled by it, or by a "
+        "sum of such norms, depends on the number of replicas"
     )
     return Finding(MISSING_REDUCTION, reason, "Add the squares over all replicas before the root")
 

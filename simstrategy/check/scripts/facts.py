@@ -162,7 +162,8 @@ class ScriptRun(NamedTuple):
     predicted: the layers and functions that predicted, though they train. missing: path and reason of values that the
     script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
     detailed run that is not nudged computes; None for none. seeds: what each line seeds with, on all replicas together,
-    as a text that is equal for equal ones in any order.
+    as a text that is equal for equal ones in any order. made: how many steps there are. joined: whether replicas join
+    before others, and have steps of their own time.
     """
 
     error: tuple[str, str] | None
@@ -183,6 +184,8 @@ class ScriptRun(NamedTuple):
     missing: tuple[tuple[str, str], ...] = ()
     narrow: str | None = None
     seeds: tuple[tuple[str, str], ...] = ()
+    made: int = 0
+    joined: bool = False
 
 
 class Runner(Protocol):

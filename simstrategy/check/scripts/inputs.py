@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from simstrategy.check.scripts.facts import Inputs
 
-__all__ = ["are_other_data", "is_shared_out", "other_rows"]
+__all__ = ["are_other_data", "as_many_rows", "is_shared_out", "other_rows"]
 
 
 def are_other_data(one: Sequence[Inputs], other: Sequence[Inputs], *, is_stated: bool) -> bool:
@@ -24,8 +24,13 @@ def are_other_data(one: Sequence[Inputs], other: Sequence[Inputs], *, is_stated:
         if totals[0] is not None and totals[0] == totals[1]:
             return False
         return len({*found[0], *found[1]}) == max(map(len, found)) > common
-    rows = {given.rows for given in (*one, *other)}
-    return len(rows) == 1 and not rows & {None, 0} and not is_stated
+    return as_many_rows((*one, *other)) is not None and not is_stated
+
+
+def as_many_rows(given: Sequence[Inputs]) -> int | None:
+    """Returns how many rows replicas give their modules up to the first step; None where they give unlike numbers."""
+    rows = {one.rows for one in given}
+    return None if len(rows) != 1 or 0 in rows else rows.pop()
 
 
 def is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool:

@@ -40,6 +40,10 @@ _OTHER_DATA: Final = (
     "other global batches: divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 "
     "in all. Where ranks are stages of one model, this law has nothing to compare: leave it out with --not replicas"
 )
+_JOINED: Final = (
+    "replicas join before others, and {}: the runs do not share out the same batches. Give each number of replicas the "
+    "same rows in as many steps, such as by a batch size of {{64//replicas}} in an argument"
+)
 _NOTHING_DONE: Final = (
     "with {} it makes no collective call and no step, and with the other number it does, so there is nothing to "
     "compare. Does it need more replicas? Leave that number out of --replicas"
@@ -56,7 +60,10 @@ def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
             yield row._replace(problem=None, finding=None, undecided=text, why="nothing to compare")
             continue
         study.remark((first, count), row)
-        if row.problem is not None and study.has_other_data((first, count)):
+        apart = study.joins_apart((first, count))
+        if row.problem is not None and apart:
+            yield row._replace(problem=None, finding=None, undecided=_JOINED.format(apart), why="other global batches")
+        elif row.problem is not None and study.has_other_data((first, count)):
             yield row._replace(problem=None, finding=None, undecided=_OTHER_DATA, why="other global batches")
         else:
             yield row

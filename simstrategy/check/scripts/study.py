@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
-from simstrategy.check.across import ITS_OWN
+from simstrategy.check.across import ITS_OWN, counted
 from simstrategy.check.causes.facts import Cause, StepFacts
 from simstrategy.check.causes.lines import Sides, with_lines
 from simstrategy.check.causes.rounding import cancels
@@ -17,7 +17,7 @@ from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
 from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings, Value
-from simstrategy.check.scripts.inputs import are_other_data, is_shared_out, other_rows
+from simstrategy.check.scripts.inputs import are_other_data, as_many_rows, is_shared_out, other_rows
 from simstrategy.check.scripts.outcomes import begins, outcome_of
 from simstrategy.check.scripts.own_folders import OwnFolders
 from simstrategy.check.scripts.predicting import with_layers
@@ -226,6 +226,17 @@ class ScriptStudy:
         one, other = [() if run is None else run.inputs for run in runs]
         return are_other_data(one, other, is_stated=are_shares(self._arguments))
 
+    def joins_apart(self, counts: tuple[int, int]) -> str:
+        """Returns why runs in which replicas join early do not share out the same batches; "" elsewhere."""
+        runs = [self.first_runs.get(count) for count in counts]
+        one, other = runs
+        if one is None or other is None or not (one.joined or other.joined):
+            return ""
+        if one.made != other.made:
+            return f"with {counted(counts[0])} there are {one.made} steps, and with {counted(counts[1])} {other.made}"
+        rows = as_many_rows((*one.inputs, *other.inputs))
+        return "" if are_shares(self._arguments) or not rows else f"up to its first step every replica gets {rows} rows"
+
     def _remark_on_output(self, counts: tuple[int, int]) -> None:
         one, other = [None if self._is_remarked else self._outputs.get(count) for count in counts]
         remark = None if one is None or other is None else unlike_numbers(one, other, self._pattern)
@@ -234,7 +245,7 @@ class ScriptStudy:
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the script again, recorded with its gradients and names, and returns why two runs differ."""
-        if counts[0] != counts[1] and self.has_other_data(counts):
+        if counts[0] != counts[1] and (self.has_other_data(counts) or self.joins_apart(counts)):
             return None
         one = self._recorded(counts[0])
         other = self._detailed(counts[1], arguments) if arguments else self._recorded(counts[1])

@@ -184,7 +184,7 @@ def test_the_norm_of_each_part_and_parts_scaled_apart_are_recognised():
     other = [[held(3, "norm", 3.0)], [held(3, "norm", 4.0)]]
     cause = explained(reference, other)
     assert (cause.kind, cause.site) == ("missing reduction", "train.py:3")
-    assert "the norm of each replica's own part" in cause.text
+    assert "the norm of each replica's own part, the square of which is not reduced over the replicas" in cause.text
     clipped = np.array([3.0, 4.0, 1.0, 2.0]) * 2.5 / 30**0.5
     other = [[held(4, "gradient", [1.5, 2.0])], [held(4, "gradient", [1.0, 2.0])]]
     assert explained([[held(4, "gradient", clipped)]], other).kind == "clipping before the sum"

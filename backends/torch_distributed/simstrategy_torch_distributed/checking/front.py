@@ -146,6 +146,8 @@ class TorchrunRunner:
             found.missing,
             coarsest(found.narrow),
             found.seeds,
+            found.steps_made,
+            found.joined,
         )
 
 

@@ -24,7 +24,7 @@ class Found(NamedTuple):
     """values, steps, left as notes, draws, inputs, predicted, missing, seeds: as of a `ScriptRun`.
 
     steps_made: how many there were. steps_common: how many all ranks have made at the same time; None where none makes
-    more. narrow: the names of narrow dtypes in which a recorded run computes.
+    more. narrow: the names of narrow dtypes in which a recorded run computes. joined: whether ranks join before others.
     """
 
     values: tuple[Value, ...]
@@ -38,6 +38,7 @@ class Found(NamedTuple):
     steps_common: int | None = None
     narrow: frozenset[str] = frozenset()
     seeds: tuple[tuple[str, str], ...] = ()
+    joined: bool = False
 
 
 def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
@@ -54,7 +55,18 @@ def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
     missing = tuple((path, reason) for path, reason in gathered.missing.items() if path not in known)
     left, narrow = tuple(gathered.left), frozenset(gathered.narrow)
     return Found(
-        values, steps, count, left, gathered.draws, inputs, predicted, missing, moments.common, narrow, gathered.seeds
+        values,
+        steps,
+        count,
+        left,
+        gathered.draws,
+        inputs,
+        predicted,
+        missing,
+        moments.common,
+        narrow,
+        gathered.seeds,
+        numbers is not None,
     )
 
 
@@ -135,7 +147,7 @@ class _Gathered:
         """From what each rank draws numbers of its own.
 
         Global generators that differ over the ranks at a step, and have moved since another one; and lines that give
-        ranks other seeds.
+        ranks other seeds. Ranks that seed with the same numbers, and one more often than another, have the same.
         """
         found = []
         for name, states_of in self._generators.items():
@@ -145,7 +157,7 @@ class _Gathered:
         lines = [
             line
             for line, seeds in self._seeds.items()
-            if len(seeds) < len(self.made) or len({of_rank["digest"] for of_rank in seeds.values()}) > 1
+            if len(seeds) < len(self.made) or not _are_one_sequence([*seeds.values()])
         ]
         return (*found, *lines)
 
@@ -275,3 +287,16 @@ class _Gathered:
 def _path(name: str, after: int) -> str:
     """Returns the path of a parameter as it is after a step; 0 for the first one's beginning."""
     return f"{f'after step {after}' if after else _BEGIN}[{name!r}]"
+
+
+def _are_one_sequence(seeds: Sequence[Facts]) -> bool:
+    """Returns whether ranks seed with one sequence of numbers, of which some use less: the others began with the same.
+
+    Of a long sequence only the first numbers are known each: ranks that differ and have more of them are no sequence.
+    """
+    longest = max(seeds, key=lambda of_rank: int(of_rank["count"]))
+    return all(
+        of_rank["digest"] == longest["digest"]
+        or (of_rank["count"] == len(of_rank["first"]) and longest["first"][: of_rank["count"]] == of_rank["first"])
+        for of_rank in seeds
+    )

@@ -22,20 +22,32 @@ from simstrategy_torch_distributed.watched.entries import append
 __all__ = ["Reseeding", "Seedings"]
 
 _UNSEEDED: Final = "{}, which no line seeds"
+_FIRST_MAX: Final = 1000
+"""So many seeds of a line are known each."""
 
 
 @dataclass(slots=True)
 class _Seeds:
-    """The seeds of one line, of any number.  digest: in their order. total: in any order, so that ranks' totals add."""
+    """The seeds of one line, of any number.
+
+    digest: in their order. first: one for each of the first ones. total: in any order, so that ranks' totals add.
+    """
 
     digest: xxh3_128 = field(default_factory=xxh3_128)
+    first: list[int] = field(default_factory=list)
     total: int = 0
     count: int = 0
 
     def add(self, seed: str) -> None:
         self.digest.update(f"{len(seed)} {seed}".encode())
-        self.total += xxh3_128_intdigest(seed.encode())
+        one = xxh3_128_intdigest(seed.encode())
+        if self.count < _FIRST_MAX:
+            self.first.append(one)
+        self.total += one
         self.count += 1
+
+    def facts(self) -> dict[str, str | int | list[int]]:
+        return {"digest": self.digest.hexdigest(), "first": self.first, "total": self.total, "count": self.count}
 
 
 @final
@@ -57,8 +69,7 @@ class Seedings:
     def end(self) -> None:
         """Writes what each line has seeded with."""
         for source, seeds in self._lines.items():
-            facts = {"source": source, "digest": seeds.digest.hexdigest(), "total": seeds.total, "count": seeds.count}
-            append(self._file, "seeds", facts, [])
+            append(self._file, "seeds", {"source": source, **seeds.facts()}, [])
 
     def stepping(self) -> None:
         """Notes, before the first step, from which global generators the script has drawn without a seed."""
