@@ -51,9 +51,9 @@ _SCRIPT: Final = (
 def load_program(file: str | Path, function: str = "program") -> Program:
     """Returns a function of a Python file, which is executed with its folder on the import path.
 
-    A script of another library whose text does not have the function's name is not executed (J-109). Raises InvalidArgument for a missing
-    file or function, BackendUnavailable where the file imports the library of a
-    backend that is not installed, and whatever else the file raises.
+    A script of another library whose text does not have the function's name is not executed (J-109). Raises
+    InvalidArgument for a missing file or function, BackendUnavailable where the file imports the library of a backend
+    that is not installed, and whatever else the file raises.
     """
     path = _regular_file(file, function)
     spec = importlib.util.spec_from_file_location(f"program_{path.stem}", path)
