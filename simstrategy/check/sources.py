@@ -8,6 +8,9 @@ __all__ = ["lacks", "strategy_of"]
 _DYNAMIC: Final = frozenset(("exec", "eval", "globals", "locals", "vars", "setattr", "__getattr__"))
 """Names by which a file may define others that its text does not have."""
 
+_LAUNCHED: Final = frozenset(("torch",))
+"""Libraries whose scripts a launcher starts."""
+
 
 def lacks(source: bytes, name: str) -> bool:
     """Returns whether a file certainly defines no such name: its text has the name nowhere, and no way to make it.
@@ -27,7 +30,7 @@ def strategy_of(source: bytes) -> str | None:
     None where it makes none, and where it names torch: then torch's launcher may be the right one for it.
     """
     tree = _parsed(source)
-    if tree is None or any(word.partition(".")[0] == "torch" for node in ast.walk(tree) for word in _words(node)):
+    if tree is None or any(word.partition(".")[0] in _LAUNCHED for node in ast.walk(tree) for word in _words(node)):
         return None
     calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return next((one for one in calls if "distribute." in one and one.endswith("Strategy")), None)

@@ -1,4 +1,4 @@
-"""A script is refused by its text, before it trains."""
+"""A script is refused by its text, before it trains.  Clauses: J-109, J-113."""
 
 import pytest
 
