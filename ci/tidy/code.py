@@ -63,6 +63,7 @@ BANNED_MODULES = {
     "subprocess": ("simstrategy/launch/server.py",),
     "tempfile": (
         "simstrategy/launch/forkserver.py",
+        "simstrategy/launch/reporting.py",
         "simstrategy/estimator/estimating.py",
         "simstrategy/check/scripts/folders.py",
         "simstrategy/check/scripts/own_folders.py",
@@ -74,6 +75,7 @@ BANNED_ATTRIBUTES = {
     "environ": (
         "simstrategy/check/processes.py",
         "simstrategy/check/worker.py",
+        "simstrategy/launch/reporting.py",
         "simstrategy/launch/server.py",
         "simstrategy/launch/worker.py",
     ),

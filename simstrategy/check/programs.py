@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from simstrategy.check.outcome import Program
+from simstrategy.check.sources import lacks, strategy_of
 from simstrategy.device import INSTALL_HINTS, install_advice
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 
-__all__ = ["load_program"]
+__all__ = ["load_program", "require_launched"]
 
 _BRINGS: Final = {
     "tensorflow": INSTALL_HINTS["tensorflow"],
@@ -31,6 +32,9 @@ _PARAMETERS: Final = (
 )
 """What a script of another library has in it, and the parameter of a program for that library."""
 
+_SCRIPTS: Final = (b"init_process_group", *[sign for sign, _ in _PARAMETERS])
+"""What a script has in it that trains when it is executed."""
+
 _LAUNCHED: Final = ("as torchrun starts it", "torchrun")
 _SPAWNING: Final = ("with the ranks that it spawns", "python")
 """How a script of torch.distributed is checked, and what starts it then."""
@@ -47,13 +51,17 @@ _SCRIPT: Final = (
 def load_program(file: str | Path, function: str = "program") -> Program:
     """Returns a function of a Python file, which is executed with its folder on the import path.
 
-    Raises InvalidArgument for a missing file or function, BackendUnavailable where the file imports the library of a
-    backend that is not installed, and whatever else the file raises.
+    A script of another library whose text does not have the function's name is not executed (J-109). Raises
+    InvalidArgument for a missing file or function, BackendUnavailable where the file imports the library of a backend
+    that is not installed, and whatever else the file raises.
     """
     path = _regular_file(file, function)
     spec = importlib.util.spec_from_file_location(f"program_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise InvalidArgument(f"{file} is not a Python file. Give one that defines {function}(strategy).")
+    source = path.read_bytes()
+    if any(sign in source for sign in _SCRIPTS) and lacks(source, function):  # it would train before it is refused
+        raise _undefined(path, file, function)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     if str(path.parent) not in sys.path:
@@ -78,9 +86,29 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         ) from error
     found: Any = vars(module).get(function)
     if not callable(found):
-        raise InvalidArgument(f"{file} defines no function {function}(strategy). {_advice(path, file, function)}")
+        raise _undefined(path, file, function)
     program: Program = found
     return program
+
+
+def require_launched(file: str | Path, launcher: str) -> None:
+    """Raises InvalidArgument for a script of tf.distribute: the launcher would start processes that it does not need.
+
+    launcher: as of `--as`. What is no file is left to the launcher.
+    """
+    path = Path(file)
+    made = strategy_of(path.read_bytes()) if path.is_file() else None
+    if made is not None:
+        parameter = _PARAMETERS[0][1]
+        raise InvalidArgument(
+            f"{file} makes a {made} itself, whose replicas --as {launcher} does not start. Leave --as out. "
+            f"{_SCRIPT.format(function='program', parameter=parameter, name=parameter.partition(':')[0])}"
+        )
+
+
+def _undefined(path: Path, file: str | Path, function: str) -> InvalidArgument:
+    advice = _advice(path, file, function)
+    return InvalidArgument(f"{file} defines no function {function}(strategy). {advice}")
 
 
 def _advice(path: Path, file: str | Path, function: str) -> str:

@@ -12,7 +12,7 @@ from simstrategy.check import check as run_check
 from simstrategy.check.formats import EXIT_CODES, NOTHING, Played, played
 from simstrategy.check.law_table import NAMED
 from simstrategy.check.openings import LINEAR
-from simstrategy.check.programs import load_program
+from simstrategy.check.programs import load_program, require_launched
 from simstrategy.check.remarks import REMARKS
 from simstrategy.check.scripts import check_script, front_named
 from simstrategy.check.scripts.faults import KINDS
@@ -133,6 +133,8 @@ def _run(context: typer.Context, libraries: Sequence[str], settings: Mapping[str
         return check_on_libraries(context, libraries_named(libraries, launcher))
     if launcher:
         front = front_named(launcher)
+        if not of_script["module"]:
+            require_launched(program, launcher)
         chosen = {"is_module": of_script["module"], "device": of_script["device"]}
         front = partial(front, **{name: value for name, value in chosen.items() if value})
         given = settings_of_script(settings) | {"arguments": of_script["arguments"] or ()}

@@ -1,7 +1,9 @@
 """What a worker of `together.py` does in its process: receives a job, reports what it calls, and writes its answer."""
 
+import os
 import pickle
 import signal
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable
@@ -44,6 +46,7 @@ def answered(channel: Channel, output: Path, work: Callable[[Any, Place, Reporte
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that started this one ends it
     print_to(output)
     message, _ = channel.receive()
+    _take_temporary_folder(Path(message["answer"]).parent / "temporary")
     job = read_job(message["job"])
     reporter = Reporter(channel)
     try:
@@ -58,3 +61,13 @@ def answered(channel: Channel, output: Path, work: Callable[[Any, Place, Reporte
         return 1
     channel.receive()
     return 0
+
+
+def _take_temporary_folder(folder: Path) -> None:
+    """Lets what this process and its children make in the temporary folder lie in one that goes with the workers.
+
+    They are killed in the end, so no library removes its files.
+    """
+    folder.mkdir(exist_ok=True)
+    os.environ["TMPDIR"] = str(folder)
+    vars(tempfile)["tempdir"] = str(folder)  # which is known already, from the process that this one is a copy of

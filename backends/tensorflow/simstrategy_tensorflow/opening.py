@@ -10,6 +10,7 @@ from simstrategy.errors import BackendUnavailable, InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy_tensorflow.backend import TensorFlowBackend
 from simstrategy_tensorflow.collectives import Communication, chosen
+from simstrategy_tensorflow.generated import remove_at_exit
 
 __all__ = ["open_tensorflow"]
 
@@ -37,6 +38,7 @@ def open_tensorflow(
         raise InvalidArgument(
             f"The backend 'tensorflow' got {len(names)} devices for {replicas} replicas: name one each."
         )
+    remove_at_exit()
     cpu = tf.config.list_physical_devices("CPU")[0]
     if len(tf.config.get_logical_device_configuration(cpu) or ()) < len(names):
         try:

@@ -5,6 +5,7 @@ second time where its first run raises or differs.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Final, final
 
 from simstrategy.check.causes import Cause
@@ -17,10 +18,12 @@ from simstrategy.check.runs import Measured, Settings, agree, seeds_drawn
 from simstrategy.device.narrow import coarsest
 from simstrategy.schedules import InOrder
 from simstrategy.trace import Recording, describe_site
+from simstrategy_tensorflow.generated import remove_generated
 from simstrategy_tf_distribute.again import Again
 from simstrategy_tf_distribute.devices import names
 from simstrategy_tf_distribute.layers import OwnPart, layers_on_their_own
 from simstrategy_tf_distribute.outside import hints_of
+from simstrategy_tf_distribute.retracing import no_remark_on_retracing
 from simstrategy_tf_distribute.running import Run, run_once
 
 __all__ = ["TensorFlowRuns", "with_lines"]
@@ -70,6 +73,8 @@ class TensorFlowRuns:
         """By the number of replicas, and by the narrow dtype that both compared runs compute in."""
         self._recordings: dict[int, Recording] = {}
         self._again = Again(program, seed, settings.exempt)
+        self._after_first = ExitStack()
+        """What holds after the first run."""
 
     def measured(self, replicas: int) -> Measured:
         """Returns what is known of the program with a number of replicas; runs it at the first call."""
@@ -149,10 +154,12 @@ class TensorFlowRuns:
         return with_lines(cause, self._runs[counts[1]], counts[1] / counts[0])
 
     def close(self) -> None:
-        """Forgets the models."""
+        """Forgets the models, and removes the files of functions that were converted."""
+        self._after_first.close()
         self._runs.clear()
         self._nudged.clear()
         self._again.close()
+        remove_generated()
 
     def with_rounding(self, replicas: int) -> Measured:
         """Returns what `measured` does, with nudged runs, which the first number alone has without this."""
@@ -166,7 +173,10 @@ class TensorFlowRuns:
         return tuple([one.outcome for one in runs])
 
     def _measure(self, replicas: int) -> Measured:
+        is_first = not self._runs
         run = self._runs[replicas] = run_once(self.program, self.seed, replicas)
+        if is_first:
+            self._after_first.enter_context(no_remark_on_retracing())
         nudged = self._nudge(replicas) if replicas == self.replicas[0] else ()
         self._recordings[replicas] = run.recording
         first = run.outcome

@@ -18,6 +18,7 @@ from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.rows import if_repeatable, law_row, row_of_values
 from simstrategy.check.runs import Measured, RecordedRuns, Runs
+from simstrategy.errors import Unsupported
 
 __all__ = ["InOneProcess", "in_processes"]
 
@@ -99,6 +100,8 @@ def _of_errors(
         if allowed:
             return row._replace(compared=1)
         return row._replace(undecided=f"there are no two results to compare: both raise {one[0]}", why="it raises")
+    if one is None and other is not None and other[0] == Unsupported.__name__:
+        return row._replace(undecided=other[1], why="a library does not do it in several processes")
     texts = ["gives a result" if error is None else f"raises {error[0]}: {error[1]}" for error in errors]
     return row._replace(problem="\n".join([f"one process {texts[0]}; with a process for each it {texts[1]}", *notes]))
 

@@ -1,11 +1,14 @@
 """A MultiWorkerMirroredStrategy of one worker whose calls are observed."""
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any, Final, final
 
+import keras  # type: ignore[import-untyped]
 import tensorflow as tf
 
+from simstrategy.errors import Unsupported
 from simstrategy.trace import describe_site
 from simstrategy_tf_distribute.calls import unconverted
 from simstrategy_tf_distribute.observation import Observation
@@ -54,15 +57,23 @@ class ObservedWorker(tf.distribute.MultiWorkerMirroredStrategy):  # type: ignore
         frame = sys._getframe(1)
         leaves = tf.nest.flatten(value) if tf.nest.is_nested(value) else ()
         if any(isinstance(one, tf.distribute.DistributedValues) for one in leaves):
-            raise ValueError(_NESTED.format(site=describe_site(self.observation.lines.source(frame))))
+            site = describe_site(self.observation.lines.source(frame))
+            if frame.f_code.co_filename.startswith(_KERAS):
+                raise Unsupported(_OF_KERAS.format(site=site))
+            raise ValueError(_NESTED.format(site=site))
         return self.observation.reduce(reduce, reduce_op, value, axis, frame)
 
 
 _NESTED: Final = (
     "strategy.reduce at {site} got a nest of distributed values, which MultiWorkerMirroredStrategy of TensorFlow 2.21 "
-    "does not convert to tensors. Reduce one value at a time. Keras 3.15 makes such a call at the beginning of `fit` "
-    "and `evaluate`, so these do not start in several processes: train by a loop of strategy.run."
+    "does not convert to tensors. Reduce one value at a time."
 )
+_OF_KERAS: Final = (
+    "At {site} Keras 3.15 reduces a nest of distributed values, as it does at the beginning of `fit` and `evaluate`, "
+    "and MultiWorkerMirroredStrategy of TensorFlow 2.21 does not convert that to tensors: with these versions `fit` "
+    "does not start in several processes. Leave --workers out, or train by a loop of strategy.run"
+)
+_KERAS: Final = os.path.dirname(str(keras.__file__)) + os.sep
 
 for _function in (
     ObservedWorker.run,

@@ -1,0 +1,50 @@
+"""What the text of a Python file shows of it, so that a script is refused before it trains.  It runs nothing."""
+
+import ast
+from typing import Any, Final
+
+__all__ = ["lacks", "strategy_of"]
+
+_DYNAMIC: Final = frozenset(("exec", "eval", "globals", "locals", "vars", "setattr", "__getattr__"))
+"""Names by which a file may define others that its text does not have."""
+
+_LAUNCHED: Final = frozenset(("torch",))
+"""Libraries whose scripts a launcher starts."""
+
+
+def lacks(source: bytes, name: str) -> bool:
+    """Returns whether a file certainly defines no such name: its text has the name nowhere, and no way to make it.
+
+    False for a text that is no Python: to run it names the line.
+    """
+    tree = _parsed(source)
+    if tree is None:
+        return False
+    words = {word for node in ast.walk(tree) for word in _words(node)}
+    return name not in words and "*" not in words and not words & _DYNAMIC
+
+
+def strategy_of(source: bytes) -> str | None:
+    """Returns how a script of TensorFlow makes a strategy of its own, such as "tf.distribute.MirroredStrategy".
+
+    None where it makes none, and where it names torch: then torch's launcher may be the right one for it.
+    """
+    tree = _parsed(source)
+    if tree is None or any(word.partition(".")[0] in _LAUNCHED for node in ast.walk(tree) for word in _words(node)):
+        return None
+    calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return next((one for one in calls if "distribute." in one and one.endswith("Strategy")), None)
+
+
+def _parsed(source: bytes) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _words(node: ast.AST) -> list[str]:
+    """Returns the texts of a node's own fields: names, attributes, aliases, and constants that are texts."""
+    found: list[Any] = [value for _, value in ast.iter_fields(node)]
+    found += [one for value in found if isinstance(value, list) for one in value]
+    return [one for one in found if isinstance(one, str)]
