@@ -1,5 +1,6 @@
 """Loads a program from a Python file."""
 
+import ast
 import importlib.util
 import re
 import stat
@@ -31,11 +32,16 @@ _PARAMETERS: Final = (
 )
 """What a script of another library has in it, and the parameter of a program for that library."""
 
+_SCRIPTS: Final = (b"init_process_group", *[sign for sign, _ in _PARAMETERS])
+
 _LAUNCHED: Final = ("as torchrun starts it", "torchrun")
 _SPAWNING: Final = ("with the ranks that it spawns", "python")
 """How a script of torch.distributed is checked, and what starts it then."""
 
 _HAS_PROGRAMS: Final = re.compile(rb"^(\s*)def (\w+)\(\s*(strategy|mesh)\b\s*(:?)", re.MULTILINE)
+
+_BINDING: Final = frozenset({"exec", "globals", "vars", "setattr"})
+"""Names with which a file may bind another name that does not stand in it."""
 
 _SCRIPT: Final = (
     "Move what the script does into `def {function}({parameter})` at the top level, take the {name} that it is given "
@@ -51,6 +57,8 @@ def load_program(file: str | Path, function: str = "program") -> Program:
     backend that is not installed, and whatever else the file raises.
     """
     path = _regular_file(file, function)
+    if not _may_define(path, function):
+        raise InvalidArgument(_without(path, file, function))
     spec = importlib.util.spec_from_file_location(f"program_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise InvalidArgument(f"{file} is not a Python file. Give one that defines {function}(strategy).")
@@ -78,9 +86,42 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         ) from error
     found: Any = vars(module).get(function)
     if not callable(found):
-        raise InvalidArgument(f"{file} defines no function {function}(strategy). {_advice(path, file, function)}")
+        raise InvalidArgument(_without(path, file, function))
     program: Program = found
     return program
+
+
+def _may_define(path: Path, function: str) -> bool:
+    """Returns whether executing a file may bind a name; True for a file that names no library of distributed training.
+
+    A script without the name may train for hours before that shows.
+    """
+    source = path.read_bytes()
+    if not any(sign in source for sign in _SCRIPTS):
+        return True
+    try:
+        parsed = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):  # executing it tells why
+        return True
+    return any(_may_bind(node, function) for node in ast.walk(parsed))
+
+
+def _may_bind(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return node.name == name
+        case ast.alias():
+            return name in (node.asname, node.name) or node.name == "*"
+        case ast.Name():
+            return node.id == name or node.id in _BINDING
+        case ast.Constant():
+            return bool(node.value == name)
+        case _:
+            return False
+
+
+def _without(path: Path, file: str | Path, function: str) -> str:
+    return f"{file} defines no function {function}(strategy). {_advice(path, file, function)}"
 
 
 def _advice(path: Path, file: str | Path, function: str) -> str:
