@@ -8,8 +8,8 @@ import dataclasses
 import enum
 import os
 import re
-import weakref
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import PurePath

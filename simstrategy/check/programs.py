@@ -101,7 +101,7 @@ def _may_define(path: Path, function: str) -> bool:
         return True
     try:
         parsed = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):  # executing it tells why
+    except (SyntaxError, ValueError, RecursionError):  # executing it states why
         return True
     return any(_may_bind(node, function) for node in ast.walk(parsed))
 

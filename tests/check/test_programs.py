@@ -1,4 +1,7 @@
-"""Loading a program from a file, and outcomes on their way between processes."""
+"""Loading a program from a file, and outcomes on their way between processes.
+
+Clauses: J-107.
+"""
 
 import sys
 

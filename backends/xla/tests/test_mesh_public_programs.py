@@ -1,6 +1,6 @@
 """What public programs have: state in their file, optimizers that divide by a size, libraries elsewhere.
 
-Clauses: J-104, J-105, J-106, J-107.
+Clauses: J-104, J-105, J-106, J-108.
 """
 
 import os
@@ -51,7 +51,9 @@ def test_a_difference_of_a_program_that_changes_what_its_file_keeps_is_found(tmp
 
 @pytest.mark.slow
 def test_a_program_without_a_seed_is_not_judged(tmp_path):
-    report = ss.check(program_of(tmp_path, CHANGED.replace("RandomState(0)", "RandomState()")), replicas=[1, 2])
+    report = ss.check(
+        program_of(tmp_path, CHANGED.replace("RandomState(0)", "RandomState()").replace("FACTOR", "1")), replicas=[1, 2]
+    )
     assert "Each run has a process" not in str(report)
     assert [row.why for row in report.rows if row.law == "replicas"] == ["not repeatable"]
     assert not report.findings
@@ -102,6 +104,25 @@ def test_a_loss_whose_factor_an_optimizer_divides_out_is_named_where_it_is_compu
     assert "in step 1, " in found.cause
     assert "from which result['loss'] is computed" in found.cause
     assert "moving.py" not in found.cause
+
+
+GROWING = """
+def program(mesh: Mesh):
+    @jax.jit
+    def step(weights, rows):
+        return weights - 0.1 * jax.grad(lambda one: jnp.mean(jax.vmap(lambda row: one @ row)(rows) ** 2))(weights)
+
+    size, weights = 3 * mesh.size, jnp.ones((2, 3))
+    for start in range(0, 12, size):
+        weights = step(weights, jax.device_put(ROWS[start : start + size], NamedSharding(mesh, P("data"))))
+    return weights
+"""
+
+
+@pytest.mark.slow
+def test_a_batch_that_grows_is_known_where_a_model_of_one_row_is_mapped(tmp_path):
+    (found,) = ss.check(program_of(tmp_path, GROWING), replicas=[1, 2]).findings
+    assert found.kind == "global batch grows with the number of replicas"
 
 
 class Held:

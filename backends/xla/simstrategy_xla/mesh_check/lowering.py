@@ -153,9 +153,7 @@ def place_of(traceback: Any, *, inner: bool = False) -> Place | None:
         if file.startswith(_JAX):
             inside = inside or (found is not None and code.co_name in _CALLS)
             through |= {code.co_name, _PMAP} if file.endswith(_PMAP) else {code.co_name}
-        elif not file.startswith(_NO_LIBRARY) and (
-            found is None or (_folder_of(found[0]) and is_of_program(file))
-        ):
+        elif not file.startswith(_NO_LIBRARY) and (found is None or (_folder_of(found[0]) and is_of_program(file))):
             called = _short(found) if found is not None and inside else ""
             found = file, traceback.code_addr2line(code, last), frozenset(through)
             inside = False
