@@ -9,6 +9,7 @@ import enum
 import os
 import re
 import sys
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
@@ -107,6 +108,8 @@ class _Walk(NamedTuple):
             self.found.structure.append((path, "a variable"))
         elif isinstance(value, self.array_types):
             self.found.leaves.append((path, self.get(value)))
+        elif isinstance(value, weakref.ReferenceType):
+            self.found.structure.append((path, "a weak reference"))  # it keeps nothing: another object does
         elif any(value is one for one in ancestors):
             self.found.structure.append((path, "a container of itself"))
         else:

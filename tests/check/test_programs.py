@@ -1,4 +1,7 @@
-"""Loading a program from a file, and outcomes on their way between processes."""
+"""Loading a program from a file, and outcomes on their way between processes.
+
+Clauses: J-109.
+"""
 
 import sys
 
@@ -29,6 +32,34 @@ def test_a_program_is_loaded_with_its_folder_importable(tmp_path, clean_path):
     file.write_text("import beside_it\ndef program(strategy): return beside_it.ANSWER\ndef other(strategy): return 1\n")
     assert load_program(file)(None) == 42
     assert load_program(str(file), "other")(None) == 1
+
+
+@pytest.mark.parametrize("sign", ["import jax", "tf.distribute", "init_process_group"])
+def test_a_script_without_the_function_is_refused_before_it_runs(tmp_path, clean_path, sign):
+    file = tmp_path / "script.py"
+    file.write_text(f"TEXT = {sign!r}\n1 / 0\n")
+    with pytest.raises(InvalidArgument, match=r"defines no function program\(strategy\)"):
+        load_program(file)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "def program(mesh): return 7",
+        "program = lambda mesh: 7",
+        "for program in [lambda mesh: 7]: pass",
+        "from beside_it import program",
+        "from beside_it import other as program",
+        "from beside_it import *",
+        "globals()['pro' + 'gram'] = lambda mesh: 7",
+        "exec('pro' + 'gram = lambda mesh: 7')",
+    ],
+)
+def test_a_function_that_a_script_binds_in_any_way_is_found(tmp_path, clean_path, lines):
+    (tmp_path / "beside_it.py").write_text("def program(mesh): return 7\nother = program\n")
+    file = tmp_path / "script.py"
+    file.write_text(f"TEXT = 'import jax'\n{lines}\n")
+    assert load_program(file)(None) == 7
 
 
 def test_a_missing_file_or_function_is_refused_with_advice(tmp_path, clean_path):

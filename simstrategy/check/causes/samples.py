@@ -12,6 +12,7 @@ from simstrategy.check.causes.facts import (
     MISSING_SAMPLES,
     OTHER_BATCHES,
     Finding,
+    Host,
     Leaves,
     PointFacts,
 )
@@ -122,16 +123,20 @@ def by_sizes(scene: Scene) -> Finding | None:
 def by_grown_arrays(scene: Scene) -> Finding | None:
     """Recognises a batch that grows in the whole arrays of lines, where no examples are recorded.
 
-    The first array of the step that has more rows than in the reference has that many times as many, and begins with
-    the reference's.
+    The first array of the step that has more rows than in the reference has that many times as many, along one axis,
+    and begins with the reference's.
     """
     if scene.one.ratio <= 1 or scene.one.other.parts is not None or scene.one.other.inputs:
         return None
-    for expected, found in scene.lines_before():
-        if expected.shape == found.shape:
+    for whole_array, grown in scene.lines_before():
+        if whole_array.shape == grown.shape:
             continue
-        rows = len(expected) if expected.ndim else 0
-        if rows < DISTINCT_MIN or found.shape != (round(scene.one.ratio * rows), *expected.shape[1:]):
+        axes = _unequal_axes(whole_array, grown)
+        if len(axes) != 1:
+            return None
+        expected, found = np.moveaxis(whole_array, axes[0], 0), np.moveaxis(grown, axes[0], 0)
+        rows = len(expected)
+        if rows < DISTINCT_MIN or len(found) != round(scene.one.ratio * rows):
             return None
         size = float(np.abs(wide(expected)).max(initial=0))
         near = float(np.abs(wide(expected) - wide(found[:rows])).max(initial=0)) <= _SIZE_NEAR * size
@@ -141,6 +146,13 @@ def by_grown_arrays(scene: Scene) -> Finding | None:
         remedy = "Take batches of one size, or divide the batch size by the number of devices"
         return Finding(BATCH_GROWS, reason, remedy)
     return None
+
+
+def _unequal_axes(one: Host, other: Host) -> list[int]:
+    """Returns the axes along which two arrays [...] have other lengths; none for arrays of other numbers of axes."""
+    if one.ndim != other.ndim:
+        return []
+    return [axis for axis in range(one.ndim) if one.shape[axis] != other.shape[axis]]
 
 
 def _all_examples(points: object) -> int:

@@ -27,6 +27,7 @@ _JAX: Final = os.path.dirname(jax.__file__) + os.sep
 _OURS: Final = tuple({os.path.dirname(one) + os.sep for one in (simstrategy.__file__, os.path.dirname(__file__))})
 _NO_LIBRARY: Final = (*_OURS, "<frozen")
 _PACKAGES: Final = tuple({*site.getsitepackages(), sysconfig.get_path("purelib"), sysconfig.get_path("stdlib")})
+_INSTALLED: Final = f"{os.sep}site-packages{os.sep}"
 _CALLS: Final = frozenset({"cache_miss", "jit_lower"})
 """The functions of JAX that lower a compiled function, for a call or for `lower`: lines that they call are in it."""
 _PMAP: Final = "pmap.py"
@@ -152,9 +153,7 @@ def place_of(traceback: Any, *, inner: bool = False) -> Place | None:
         if file.startswith(_JAX):
             inside = inside or (found is not None and code.co_name in _CALLS)
             through |= {code.co_name, _PMAP} if file.endswith(_PMAP) else {code.co_name}
-        elif not file.startswith(_NO_LIBRARY) and (
-            found is None or (found[0].startswith(_PACKAGES) and is_of_program(file))
-        ):
+        elif not file.startswith(_NO_LIBRARY) and (found is None or (_folder_of(found[0]) and is_of_program(file))):
             called = _short(found) if found is not None and inside else ""
             found = file, traceback.code_addr2line(code, last), frozenset(through)
             inside = False
@@ -167,11 +166,19 @@ def place_of(traceback: Any, *, inner: bool = False) -> Place | None:
 
 def is_of_program(file: str) -> bool:
     """Returns whether a file of code is neither of JAX, nor of this library, nor of an installed one."""
-    return not file.startswith((_JAX, *_NO_LIBRARY, *_PACKAGES))
+    return not file.startswith((_JAX, *_NO_LIBRARY)) and not _folder_of(file)
 
 
 def _short(line: tuple[str, int, frozenset[str]]) -> str:
     """Returns a line of a library, by its file below the folder of libraries."""
     file, number, _ = line
-    folder = next(one for one in _PACKAGES if file.startswith(one))
-    return f"{file.removeprefix(folder).lstrip(os.sep)}:{number}"
+    return f"{file.removeprefix(_folder_of(file)).lstrip(os.sep)}:{number}"
+
+
+def _folder_of(file: str) -> str:
+    """Returns the folder of installed libraries that a file is in; "" for none.
+
+    A user's own, or one that PYTHONPATH names, is none of this Python's: it is known by its name.
+    """
+    own = next((one for one in _PACKAGES if file.startswith(one)), "")
+    return own or "".join(file.rpartition(_INSTALLED)[:2])

@@ -25,6 +25,8 @@ class ProgramJobs:
         self._vary = settings.vary
         self._timeout_s = settings.timeout_s
         self._processes = Processes()
+        self.apart = False
+        """Whether each run has a process of its own."""
 
     def close(self) -> None:
         self._processes.close()
@@ -60,6 +62,8 @@ class ProgramJobs:
 
         Each has a process of its own where the program keeps functions that a later run should compile anew.
         """
+        if self.apart and len(runs) > 1:
+            return [self.made(run)[0] for run in runs]
         answer = self._processes.run(self.job(*runs), self._timeout_s)
         if isinstance(answer, Failure):
             return [answer] * len(runs)
@@ -73,6 +77,8 @@ class ProgramJobs:
         The later ones compile their functions anew. They have a process of their own where the program keeps functions
         that they should compile, or where the process ended in one of them; the first ones are made once more then.
         """
+        if self.apart:
+            return self.made(*first), self.made(*later)
         answer = self._processes.run(self.job(*first, *later), self._timeout_s)
         if not isinstance(answer, Failure):
             one, other = answer.runs[: len(first)], answer.runs[len(first) :]

@@ -9,12 +9,14 @@ from typing import Any, Final, NamedTuple, TypeVar, final
 
 import numpy as np
 
+from simstrategy.check.causes.alignment import aligned
 from simstrategy.check.causes.explaining import explain
 from simstrategy.check.causes.facts import Cause, PointFacts
 from simstrategy.check.causes.named import Named
 from simstrategy.check.causes.units import units_of
 from simstrategy.check.causes.varied import Arguments
 from simstrategy.check.compare import NUDGES
+from simstrategy.check.distances import is_float
 from simstrategy_xla.mesh_check.calls import Parts
 from simstrategy_xla.mesh_check.cancelling import cancel_in
 from simstrategy_xla.mesh_check.jobs import Found, Run, digest_of
@@ -126,7 +128,9 @@ class Records:
         one, other = _facts(reference.plain), _facts(found)
         units = units_of(one.points, [_facts(moved).points for moved in reference.moved])
         of_both = partial(explain, units=units, counts=counts, named=Named(one.named, other.named), arguments=given)
-        cause = of_both(one.points, other.points)
+        cause = self._of_results(reference, found, counts, given)
+        if cause is None:
+            cause = of_both(one.points, other.points)
         if cause.site is None:  # the first device may hold the reference's value, and another one does not
             cause = of_both(one.points, other.elsewhere)
         if cause.site is None:
@@ -136,6 +140,26 @@ class Records:
         places = places_of(found, self._program, counts[1])
         number = cause.number
         return cause._replace(number=places[number] if number is not None and 0 <= number < len(places) else None)
+
+    def _of_results(
+        self, reference: Reference, found: Found, counts: tuple[int, int], given: Arguments
+    ) -> Cause | None:
+        """Returns the cause of the results that differ where others agree; None where that is not so, or not certain.
+
+        What an optimizer divides by its size again differs in all steps, with an effect on no parameter: what else is
+        returned, such as a loss, shows where it began.
+        """
+        runs = [_with_results(run) for run in (reference.plain, found, *reference.moved)]
+        one, other, *moved = runs
+        if any(point.kept for point in other if point.what != "result"):
+            return None
+        units = units_of(one, moved)
+        pairs = aligned(one, other, units, counts)
+        ends = [(pair.one, pair.differs) for pair in pairs if pair.one is not None and pair.place[1] == "result"]
+        if len({differs for both, differs in ends if is_float(both.expected[0])}) < 2:
+            return None
+        cause = explain(one, other, units=units, counts=counts, arguments=given)
+        return cause if cause.certain and cause.site else None
 
     def _as_much_as_can_be(self, make: Callable[..., T | None]) -> T | None:
         """Returns what `make` gives with recorded lines; without them where that is None, and ever after."""
@@ -180,6 +204,11 @@ class Records:
 def _facts(found: Found) -> Facts:
     assert found.record is not None
     return facts_of(found.record)
+
+
+def _with_results(found: Found) -> list[PointFacts]:
+    facts = _facts(found)
+    return [*facts.points, *_results(found, facts)]
 
 
 def _is_held(leaf: np.ndarray[Any, Any], state: Parts) -> bool:

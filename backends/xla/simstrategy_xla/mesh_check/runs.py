@@ -7,13 +7,13 @@ law is broken alone; such a run counts as the second one where it gives the same
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
 from simstrategy.check.causes.facts import Cause
 from simstrategy.check.checkpoint import Checkpoint
-from simstrategy.check.compare import NUDGES, sensitivity
+from simstrategy.check.compare import NUDGES, compare, exactly, sensitivity
 from simstrategy.check.distances import is_float
 from simstrategy.check.outcome import Outcome, program_folder
 from simstrategy.check.runs import Measured, Settings, agree
@@ -30,6 +30,11 @@ from simstrategy_xla.mesh_check.recorded import recorded_run
 from simstrategy_xla.mesh_check.records import Records
 
 __all__ = ["MeshRuns"]
+
+_APART: Final = (
+    "Each run has a process of its own: a second run in one process gives other values, since the first one changes "
+    "what the file or its imports keep, such as a random generator."
+)
 
 
 @final
@@ -151,7 +156,7 @@ class MeshRuns:
     def _measure(self) -> None:
         first, *others = self.replicas
         plain = self._jobs.run(first)
-        both, moved = self._jobs.made_in_turn([plain, plain], _nudges(plain))
+        both, moved = self._firsts(plain)
         self._found[first] = both[0]
         for count in others:
             self._found[count] = self._once(count)
@@ -166,6 +171,26 @@ class MeshRuns:
             if not agree(made[first], made[count], (first, count), self.settings.exempt):
                 made[count] = made[count]._replace(again=self._outcome(self._records.again(count)), ran_twice=True)
         self._measured = made
+
+    def _firsts(self, plain: Run) -> tuple[Sequence[Found | Failure], Sequence[Found | Failure]]:
+        """Returns two runs of the first number, and its nudged ones, made in one process.
+
+        Each run of the check has a process of its own where these two differ, and two in processes of their own do not.
+        """
+        both, moved = self._jobs.made_in_turn([plain, plain], _nudges(plain))
+        if self._is_repeated(both):
+            return both, moved
+        self._jobs.apart = True
+        alone = self._jobs.made(plain, plain)
+        self._jobs.apart = self._is_repeated(alone)
+        if not self._jobs.apart:
+            return both, moved
+        self.notes.append(_APART)
+        return alone, self._jobs.made(*_nudges(plain))
+
+    def _is_repeated(self, both: Sequence[Found | Failure]) -> bool:
+        one, again = map(self._outcome, both)
+        return compare(one, again, exactly(one)).equal_bits
 
     def _once(self, replicas: int) -> Found | Failure:
         return self._jobs.made(self._jobs.run(replicas))[0]
