@@ -1,10 +1,18 @@
 """What replicas give the modules of a script: whether the runs on two numbers of replicas have one global batch."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from simstrategy.check.scripts.facts import Inputs
+from simstrategy.check.across import counted
+from simstrategy.check.scripts.facts import Inputs, Order
 
-__all__ = ["are_other_data", "is_shared_out", "other_rows"]
+__all__ = ["OTHER_DATA", "are_other_data", "is_shared_out", "other_orders", "other_rows"]
+
+OTHER_DATA: Final = (
+    "what each rank gives its first module is its own, and the same whatever the number of ranks, so the runs have "
+    "other global batches: divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 "
+    "in all. Where ranks are stages of one model, this law has nothing to compare: leave it out with --not replicas"
+)
 
 
 def are_other_data(one: Sequence[Inputs], other: Sequence[Inputs], *, is_stated: bool) -> bool:
@@ -34,6 +42,26 @@ def is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool:
     if None in digests or len(reference) != 1:
         return False
     return len({*digests}) == len(digests) or {*other} == {*reference}
+
+
+def other_orders(one: Sequence[Order], other: Sequence[Order], counts: tuple[int, int]) -> str | None:
+    """Returns that two runs train on rows in orders of other samplers, and what to do; None where they do not.
+
+    Each run draws each row once. With one replica a script often has a path of its own, without the sampler that shares
+    out.
+    """
+    drawn = {order.site: order for order in one}
+    for there in other:
+        here = drawn.get(there.site)
+        if here is None or here.sampler == there.sampler or not (here.is_shuffled or there.is_shuffled):
+            continue
+        return (
+            f"with {counted(counts[0])} {here.sampler} draws the order of the rows that {there.site} goes through, and "
+            f"with {counted(counts[1])} {there.sampler} does: the orders are not the same, so the runs train on other "
+            f"batches, and this law has nothing to compare. Leave {min(counts)} out of --replicas, or let one sampler "
+            f"draw with each number"
+        )
+    return None
 
 
 def other_rows(reference: Sequence[Inputs], other: Sequence[Inputs]) -> str:

@@ -1,5 +1,6 @@
 """Installs, in the process of a rank, the hooks that observe what the judged laws need."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from simstrategy_torch_distributed.hooks.results import Results
 from simstrategy_torch_distributed.hooks.samplers import watch_samplers
 from simstrategy_torch_distributed.hooks.steps import Steps
 from simstrategy_torch_distributed.link import Link, Requested
+from simstrategy_torch_distributed.watched.entries import FILE, append
 
 __all__ = ["install_hooks"]
 
@@ -32,8 +34,8 @@ def install_hooks(link: Link, laws: Collection[str], output: Path) -> Callable[[
         results = Results(link.observed)
         takers.append(lambda kind, _group, _ranks, tensors, _written: results.requested(kind, tensors))
         link.began, link.finished = results.began, results.finished
-    if "coverage" in laws:
-        watch_samplers(link.observed, _acts(link))
+    if "coverage" in laws or FILE in os.environ:
+        watch_samplers(link.observed if "coverage" in laws else None, _acts(link), _note_order)
     if "random" in laws:
         draws = Draws(link.observed, output)
         takers.append(draws.requested)
@@ -52,6 +54,12 @@ def install_hooks(link: Link, laws: Collection[str], output: Path) -> Callable[[
     if takers:
         link.requested = requested
     return at_end
+
+
+def _note_order(site: str, facts: dict[str, Any]) -> None:
+    file = os.environ.get(FILE)
+    if file is not None:
+        append(file, "order", {"site": site, **facts}, [])
 
 
 def _acts(link: Link) -> Callable[[], int]:
