@@ -5,8 +5,7 @@ A tensor counts its writes, so that only what was written is looked at. What opt
 
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import Any, Final, final
 
 import torch
@@ -30,7 +29,6 @@ _STATE: Final = "state"
 _Seen = tuple[list[int], list[int]]
 """Of each parameter how often it was written, and the place of its first element."""
 _VERSION: Final = attrgetter("_version")  # torch documents it, and has no other name
-_IS_GONE: Final = partial(is_, None)
 
 
 @final
@@ -57,9 +55,12 @@ class Changes:
     def line(self, file: str, number: int) -> None:
         """Notes what a line that has run has written."""
         tensors = [reference() for reference in self._known]
-        if any(map(_IS_GONE, tensors)):
+        try:
+            versions = [*map(_VERSION, tensors)]
+        except AttributeError:  # of None, which stands for a parameter that is gone
             tensors = self._kept()
-        seen = [*map(_VERSION, tensors)], [*map(torch.Tensor.data_ptr, tensors)]
+            versions = [*map(_VERSION, tensors)]
+        seen = versions, [*map(torch.Tensor.data_ptr, tensors)]
         written = [] if seen == self._last else self._written(tensors, seen)
         step = self._step()
         if written and step == self._seen:
@@ -68,14 +69,12 @@ class Changes:
 
     def _kept(self) -> list[torch.Tensor]:
         """Forgets the parameters that are gone; returns the others, [...] each."""
-        found = [
-            (known, one, *facts)
-            for known, *facts in zip(self._known, *self._last, strict=True)
-            if (one := known()) is not None
-        ]
-        self._known = [known for known, *_ in found]
-        self._last = [version for _, _, version, _ in found], [place for *_, place in found]
-        return [one for _, one, *_ in found]
+        tensors = [reference() for reference in self._known]
+        kept = [place for place, one in enumerate(tensors) if one is not None]
+        versions, places = self._last
+        self._known = [self._known[place] for place in kept]
+        self._last = [versions[place] for place in kept], [places[place] for place in kept]
+        return [one for one in tensors if one is not None]
 
     def _written(self, tensors: Sequence[torch.Tensor], seen: _Seen) -> list[torch.Tensor]:
         """Returns the tensors, [...] each, that have been written since they were last seen."""
