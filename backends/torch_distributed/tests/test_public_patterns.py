@@ -67,22 +67,29 @@ class Meter:
     def update(self, value):
         self.value = value
 meter = Meter()
-model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3)))
+model = DistributedDataParallel(MODULE)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 begun = time.time()
 for _ in range(2):
     meter.update(time.time() - begun)
     optimizer.zero_grad()
-    model(rows[:24].chunk(size)[rank]).square().mean().backward()
+    LOSS.backward()
     optimizer.step()
 """
+LOSSES = {
+    "torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3))": "statistics per replica",
+    "torch.nn.Linear(4, 3)": "divided by the number of replicas once too often",
+}
 
 
-def test_a_time_is_no_line_where_a_difference_begins(tmp_path):
-    report = report_of(tmp_path, TIMED)
+@pytest.mark.parametrize("module", LOSSES)
+def test_a_time_is_no_line_where_a_difference_begins(tmp_path, module):
+    divided = "" if "BatchNorm" in module else " / size"
+    loss = f"(model(rows[:24].chunk(size)[rank]).square().mean(){divided})"
+    report = report_of(tmp_path, TIMED, MODULE=module, LOSS=loss)
     assert report.verdict == "differ", str(report)
     assert "'value'" not in str(report), str(report)
-    assert "The kind is statistics per replica" in str(report)
+    assert f"The kind is {LOSSES[module]}" in str(report)
 
 
 JOINED = """

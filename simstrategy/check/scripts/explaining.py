@@ -25,7 +25,7 @@ def cause_of(
     """Returns why two recorded runs differ.  nudged: the steps of nudged runs.
 
     again: repeats the first run. What it holds otherwise then, such as times, makes no difference of what is trained: a
-    line that is named without a kind is none of these. Clause: G-112.
+    line whose values show no kind is none of these. Clause: G-112.
     """
     shared_out = is_shared_out(one.inputs, other.inputs)
     cause = explain_steps(
@@ -39,7 +39,8 @@ def cause_of(
     )
     sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, given.names, other.remarks)
     found = with_lines(cause, sides)
-    if found.source is None or (found.kind is not None and found.earlier is None):
+    is_shown = cause.kind is None and found.kind is not None and found.earlier is None
+    if found.source is None or found is cause or is_shown:
         return found
     keys = unlike_in(one.traced.held, again().traced.held)
     if not keys:
