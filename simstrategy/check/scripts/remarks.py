@@ -14,14 +14,14 @@ def remarks_on(runs: Mapping[int, ScriptRun]) -> Iterator[str]:
     apart = [count for count, run in whole.items() if count > 1 and not run.is_joint]
     if apart:
         yield (
-            f"With {_listed(apart)} replicas these exchange no values: each works by itself, so agreement says nothing "
+            f"With {_listed(apart)} replicas these exchange no values: each works by itself, so agreement states nothing "
             f"of distributed training."
         )
     still = [count for count, run in whole.items() if _is_still(run)]
     if still:
         yield (
             f"With {_listed(still)} {'replicas' if still != [1] else 'replica'} no step changes a parameter, so "
-            f"agreement says little. Is the loss constant, or the learning rate 0?"
+            f"agreement states little. Is the loss constant, or the learning rate 0?"
         )
 
 

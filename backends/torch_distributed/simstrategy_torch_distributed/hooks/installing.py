@@ -1,6 +1,5 @@
 """Installs, in the process of a rank, the hooks that observe what the judged laws need."""
 
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -14,15 +13,17 @@ from simstrategy_torch_distributed.hooks.results import Results
 from simstrategy_torch_distributed.hooks.samplers import watch_samplers
 from simstrategy_torch_distributed.hooks.steps import Steps
 from simstrategy_torch_distributed.link import Link, Requested
-from simstrategy_torch_distributed.watched.entries import FILE, append
 
 __all__ = ["install_hooks"]
 
 
-def install_hooks(link: Link, laws: Collection[str], output: Path) -> Callable[[], None]:
+def install_hooks(
+    link: Link, laws: Collection[str], output: Path, note: Callable[[str, dict[str, Any]], None] | None = None
+) -> Callable[[], None]:
     """Begins to observe for these laws; returns what is to be called when the script has ended.
 
-    output: the name of this rank's file for what it prints, with which names of other files begin.
+    output: the name of this rank's file for what it prints, with which names of other files begin. note: takes lines that
+    go through rows, and who draws their order; None where that is not wanted.
     """
     takers: list[Requested] = []
     enders: list[Callable[[], None]] = []
@@ -34,8 +35,8 @@ def install_hooks(link: Link, laws: Collection[str], output: Path) -> Callable[[
         results = Results(link.observed)
         takers.append(lambda kind, _group, _ranks, tensors, _written: results.requested(kind, tensors))
         link.began, link.finished = results.began, results.finished
-    if "coverage" in laws or FILE in os.environ:
-        watch_samplers(link.observed if "coverage" in laws else None, _acts(link), _note_order)
+    if "coverage" in laws or note is not None:
+        watch_samplers(link.observed if "coverage" in laws else None, _acts(link), note)
     if "random" in laws:
         draws = Draws(link.observed, output)
         takers.append(draws.requested)
@@ -54,12 +55,6 @@ def install_hooks(link: Link, laws: Collection[str], output: Path) -> Callable[[
     if takers:
         link.requested = requested
     return at_end
-
-
-def _note_order(site: str, facts: dict[str, Any]) -> None:
-    file = os.environ.get(FILE)
-    if file is not None:
-        append(file, "order", {"site": site, **facts}, [])
 
 
 def _acts(link: Link) -> Callable[[], int]:

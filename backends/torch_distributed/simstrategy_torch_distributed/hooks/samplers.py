@@ -25,7 +25,9 @@ _INDICES_MAX: Final = 1 << 20
 
 
 def watch_samplers(
-    send: Callable[[list[Any]], None] | None, acts: Callable[[], int], note: Callable[[str, dict[str, Any]], None]
+    send: Callable[[list[Any]], None] | None,
+    acts: Callable[[], int],
+    note: Callable[[str, dict[str, Any]], None] | None,
 ) -> None:
     """Makes every BatchSampler that is made from now on note its passes.
 
@@ -48,7 +50,7 @@ def watch_samplers(
             number = passes[site]
             passes[site] += 1
             facts = _facts(self.sampler)
-            if not number and torch.is_grad_enabled():
+            if note is not None and not number and torch.is_grad_enabled():
                 note(describe_site(site), _order(self.sampler, facts))
             drawn: list[Any] = []
             begun = acts()

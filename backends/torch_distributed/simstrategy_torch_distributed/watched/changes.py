@@ -54,7 +54,7 @@ class Changes:
 
     def line(self, file: str, number: int) -> None:
         """Notes what a line that has run has written."""
-        tensors = [reference() for reference in self._known]
+        tensors: Sequence[Any] = [reference() for reference in self._known]
         try:
             versions = [*map(_VERSION, tensors)]
         except AttributeError:  # of None, which stands for a parameter that is gone
