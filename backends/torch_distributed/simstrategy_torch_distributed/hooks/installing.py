@@ -22,8 +22,8 @@ def install_hooks(
 ) -> Callable[[], None]:
     """Begins to observe for these laws; returns what is to be called when the script has ended.
 
-    output: the name of this rank's file for what it prints, with which names of other files begin. note: takes lines that
-    go through rows, and who draws their order; None where that is not wanted.
+    output: the name of this rank's file for what it prints, with which names of other files begin. note: takes
+    lines that go through rows, and who draws their order; None where that is not wanted.
     """
     takers: list[Requested] = []
     enders: list[Callable[[], None]] = []
