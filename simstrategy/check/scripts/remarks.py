@@ -14,8 +14,8 @@ def remarks_on(runs: Mapping[int, ScriptRun]) -> Iterator[str]:
     apart = [count for count, run in whole.items() if count > 1 and not run.is_joint]
     if apart:
         yield (
-            f"With {_listed(apart)} replicas these exchange no values: each works by itself, so agreement states nothing "
-            f"of distributed training."
+            f"With {_listed(apart)} replicas these exchange no values: each works by itself, so agreement states "
+            f"nothing of distributed training."
         )
     still = [count for count, run in whole.items() if _is_still(run)]
     if still:
