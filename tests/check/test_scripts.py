@@ -63,7 +63,7 @@ def test_orders_of_two_samplers_are_no_mistake(tmp_path):
 def test_replicas_that_exchange_nothing_are_remarked():
     report = check_script(Fake(lambda one: trained(one)._replace(is_joint=False)), "train.py", replicas=[1, 2, 4])
     assert report.verdict == "agree"
-    assert "With 2 and 4 replicas these exchange no values: each works by itself" in str(report)
+    assert "With 2 and 4 replicas these exchange no values: each works alone" in str(report)
     assert "exchange no values" not in str(check_script(Fake(trained), "train.py", replicas=[1, 2, 4]))
 
 

@@ -119,11 +119,10 @@ def check_script(
             on_row(row)
             rows.append(row)
         study.require_exemptions()
-        study.notes += remarks_on(study.first_runs)
         not_tried = remarks_of(rows, study.tried(), _REMARKS if {*names} - {"faults"} else ())
-        again = partial(_recorded_again, front, script, study)
-        folder = str(Path(script).absolute().parent)
-        return Report(Path(script).name, rows, not_tried, require, study.notes, again, folder)
+        study.notes += remarks_on(study.first_runs)
+        again, file = partial(_recorded_again, front, script, study), Path(script)
+        return Report(file.name, rows, not_tried, require, study.notes, again, str(file.absolute().parent))
 
 
 def _recorded_again(front: Front, script: str, study: ScriptStudy, way: Way) -> Recording:

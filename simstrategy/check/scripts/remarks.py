@@ -1,4 +1,4 @@
-"""What limits what agreement says: replicas that exchange nothing, and steps that change nothing."""
+"""What limits what agreement states: replicas that exchange nothing, and steps that change nothing."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ def remarks_on(runs: Mapping[int, ScriptRun]) -> Iterator[str]:
     apart = [count for count, run in whole.items() if count > 1 and not run.is_joint]
     if apart:
         yield (
-            f"With {_listed(apart)} replicas these exchange no values: each works by itself, so agreement states "
+            f"With {_listed(apart)} replicas these exchange no values: each works alone, so agreement states "
             f"nothing of distributed training."
         )
     still = [count for count, run in whole.items() if _is_still(run)]

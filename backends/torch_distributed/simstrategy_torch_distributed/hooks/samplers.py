@@ -59,28 +59,20 @@ def watch_samplers(
                     drawn += batch
                 yield batch
             if send is not None and len(drawn) <= _INDICES_MAX and all(isinstance(one, int) for one in drawn):
-                data = base64.b64encode(np.asarray(drawn, dtype=np.int64).tobytes()).decode()
+                drawing = {"site": site, "made": self._made, "pass": number, "acts": acts() - begun}
                 batch_size = self.batch_size if self.drop_last else 1
-                send(
-                    [
-                        "coverage",
-                        {
-                            **facts,
-                            "batch": batch_size,
-                            "site": site,
-                            "made": self._made,
-                            "pass": number,
-                            "drawn": data,
-                            "acts": acts() - begun,
-                            "graded": torch.is_grad_enabled(),
-                        },
-                    ]
-                )
+                send(["coverage", {**facts, **drawing, "batch": batch_size, **_drawn(drawn)}])
 
     Watched.__name__ = Watched.__qualname__ = original.__name__
     Watched.__module__ = original.__module__
     for module in (torch.utils.data, torch.utils.data.sampler, torch.utils.data.dataloader):
         vars(module)["BatchSampler"] = Watched
+
+
+def _drawn(indices: list[int]) -> dict[str, Any]:
+    """Returns what a pass has drawn, and whether gradients are recorded."""
+    data = base64.b64encode(np.asarray(indices, dtype=np.int64).tobytes()).decode()
+    return {"drawn": data, "graded": torch.is_grad_enabled()}
 
 
 def _order(sampler: Any, facts: dict[str, Any]) -> dict[str, Any]:

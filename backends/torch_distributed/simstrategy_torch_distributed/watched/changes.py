@@ -5,7 +5,8 @@ A tensor counts its writes, so that only what was written is looked at. What opt
 
 import weakref
 from collections.abc import Callable, Sequence
-from operator import attrgetter
+from functools import partial
+from operator import attrgetter, is_
 from typing import Any, Final, final
 
 import torch
@@ -29,6 +30,7 @@ _STATE: Final = "state"
 _Seen = tuple[list[int], list[int]]
 """Of each parameter how often it was written, and the place of its first element."""
 _VERSION: Final = attrgetter("_version")  # torch documents it, and has no other name
+_IS_GONE: Final = partial(is_, None)
 
 
 @final
@@ -55,12 +57,9 @@ class Changes:
     def line(self, file: str, number: int) -> None:
         """Notes what a line that has run has written."""
         tensors: Sequence[Any] = [reference() for reference in self._known]
-        try:
-            versions = [*map(_VERSION, tensors)]
-        except AttributeError:  # of None, which stands for a parameter that is gone
+        if any(map(_IS_GONE, tensors)):
             tensors = self._kept()
-            versions = [*map(_VERSION, tensors)]
-        seen = versions, [*map(torch.Tensor.data_ptr, tensors)]
+        seen = [*map(_VERSION, tensors)], [*map(torch.Tensor.data_ptr, tensors)]
         written = [] if seen == self._last else self._written(tensors, seen)
         step = self._step()
         if written and step == self._seen:
