@@ -1,6 +1,6 @@
 """Scripts judged by the laws, with a front that computes what a script would: no process is started.
 
-Clauses: G-21, G-22, G-24, G-28, G-29, G-30, G-32, G-89, G-94, G-108.
+Clauses: G-21, G-22, G-24, G-28, G-29, G-30, G-32, G-89, G-94, G-108, G-110, G-111, G-114, G-115.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from fake_scripts import PLACE, Fake, trained
 from simstrategy.check.causes.held import Held, Traced
 from simstrategy.check.formats import as_data, played
 from simstrategy.check.scripts import check_script
-from simstrategy.check.scripts.facts import JudgedRun, ScriptRun
+from simstrategy.check.scripts.facts import REFUSED, JudgedRun, Order, ScriptRun
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.errors import InvalidArgument
 from simstrategy.player.stops import events_of, stops_of
@@ -40,6 +40,50 @@ def test_a_number_with_which_nothing_is_done_is_not_compared():
     assert not report.findings
     assert "with 1 replica it makes no collective call and no step" in str(report)
     assert "Leave that number out of --replicas" in str(report)
+
+
+def test_orders_of_two_samplers_are_no_mistake(tmp_path):
+    """With one replica a script often has a path of its own, without the sampler that shares out."""
+
+    def ordered(settings):
+        name = "RandomSampler" if settings.replicas == 1 else "DistributedSampler"
+        run = trained(settings, 1.0 if settings.replicas == 1 else 1.7)
+        return run._replace(orders=(Order("train.py:22", name, is_shuffled),))
+
+    is_shuffled = True
+    report = check_script(Fake(ordered), "train.py", replicas=[1, 2])
+    assert report.verdict == "undecided"
+    assert "with 1 replica RandomSampler draws the order of the rows that train.py:22 goes through" in str(report)
+    assert "Leave 1 out of --replicas" in str(report)
+    assert check_script(Fake(ordered), "train.py", replicas=[2, 4]).verdict == "agree"
+    is_shuffled = False
+    assert check_script(Fake(ordered), "train.py", replicas=[1, 2]).verdict == "differ"
+
+
+def test_replicas_that_exchange_nothing_are_remarked():
+    report = check_script(Fake(lambda one: trained(one)._replace(is_joint=False)), "train.py", replicas=[1, 2, 4])
+    assert report.verdict == "agree"
+    assert "With 2 and 4 replicas these exchange no values: each works alone" in str(report)
+    assert "exchange no values" not in str(check_script(Fake(trained), "train.py", replicas=[1, 2, 4]))
+
+
+def test_steps_that_change_nothing_are_remarked():
+    def still(settings):
+        run = trained(settings)
+        begun = run.values[0]._replace(path="before the first step['w']", begins=True, name="w")
+        return run._replace(values=(begun, begun._replace(path=PLACE, begins=False)))
+
+    report = check_script(Fake(still), "train.py", replicas=[1, 2])
+    assert report.verdict == "agree"
+    assert "With 1 and 2 replicas no step changes a parameter, so agreement states little." in str(report)
+
+
+def test_what_is_not_simulated_is_no_fault_of_the_script():
+    refused = Fake(lambda _: ScriptRun((REFUSED, "torch.distributed.rpc.init_rpc at train.py:3"), "", ()))
+    report = check_script(refused, "train.py", replicas=[1, 2])
+    assert report.verdict == "undecided"
+    assert [row.why for row in report.rows][:2] == ["not simulated"] * 2
+    assert "init_rpc at train.py:3" in str(report)
 
 
 def test_a_factor_is_found_with_step_parameter_line_and_kind():

@@ -1,6 +1,7 @@
 """The process of one rank: takes its environment, runs the program, and reports how it ended."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from simstrategy_torch_distributed.outputs import ERRORS, print_to
 from simstrategy_torch_distributed.program import finish, run_function, run_program
 from simstrategy_torch_distributed.registering import take_gloos_place
 from simstrategy_torch_distributed.seat import run_seat
-from simstrategy_torch_distributed.watched.entries import FILE
+from simstrategy_torch_distributed.watched.entries import FILE, append
 from simstrategy_torch_distributed.watched.moving import Moves
 from simstrategy_torch_distributed.watched.predicting import Predicting
 from simstrategy_torch_distributed.watched.seeds import Reseeding
@@ -45,7 +46,8 @@ def serve(channel: Channel, output: Path) -> int:
         rank = Rank(job["rank"], job["size"], link, arena, job["order"], watch, planting)
         take_gloos_place(lambda *_: rank)
         run_uncompiled(speaks=not job["rank"])
-        at_end = install_hooks(link, job["laws"], output)
+        note = None if job["watching"] is None else partial(_note_order, job["watching"][0])
+        at_end = install_hooks(link, job["laws"], output, note)
         if job["device"] == "cpu-for-cuda":
             map_cuda_names(job["rank"], job["size"])
         if job["seat"] is not None:
@@ -62,6 +64,10 @@ def serve(channel: Channel, output: Path) -> int:
         finish()
         link.ended(ending.code, ending.text)
     return ending.code
+
+
+def _note_order(file: str, site: str, facts: dict[str, Any]) -> None:
+    append(file, "order", {"site": site, **facts}, [])
 
 
 def _watch(given: list[Any] | None, link: Link) -> Watch | None:

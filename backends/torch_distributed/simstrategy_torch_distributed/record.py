@@ -3,12 +3,14 @@
 import heapq
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import final
+from typing import Final, final
 
 from simstrategy.trace import Trace
-from simstrategy_torch_distributed.calls import Call, request_of
+from simstrategy_torch_distributed.calls import JOINS, Call, request_of
 
 __all__ = ["Record"]
+
+_WITHOUT_VALUES: Final = JOINS | {"barrier"}
 
 
 @final
@@ -36,6 +38,11 @@ class Record:
             for place, calls in enumerate(self._calls)
             for rank, call in calls
         }
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether a call of several ranks has exchanged values: groups and barriers have none."""
+        return any(len(calls) > 1 and calls[0][1].kind not in _WITHOUT_VALUES for calls in self._calls)
 
     def __len__(self) -> int:
         return len(self._calls)

@@ -5,16 +5,20 @@ torch's registry of backends cannot do it: the names that torch has itself do no
 """
 
 from datetime import timedelta
-from typing import final
+from typing import Any, Final, NoReturn, final
 
 import torch.distributed
-from torch.distributed import distributed_c10d
+from torch.distributed import distributed_c10d, rpc
 from torch.distributed.distributed_c10d import Store
 
+from simstrategy.errors import Unsupported
+from simstrategy_torch_distributed.gpus.places import place
 from simstrategy_torch_distributed.group import SimulatedGroup
 from simstrategy_torch_distributed.joined import Ranks
 
 __all__ = ["take_gloos_place"]
+
+_REMOTE: Final = "init_rpc"
 
 
 def take_gloos_place(ranks: Ranks) -> None:
@@ -32,3 +36,11 @@ def take_gloos_place(ranks: Ranks) -> None:
 
     for module in (distributed_c10d, torch.distributed):
         vars(module)["ProcessGroupGloo"] = ProcessGroupGloo
+    vars(rpc)[_REMOTE] = _refuse
+
+
+def _refuse(*_: Any, **__: Any) -> NoReturn:
+    raise Unsupported(
+        f"torch.distributed.rpc.{_REMOTE} at {place()}: simulated ranks make the calls of init_process_group, "
+        f"new_group and init_device_mesh, and remote procedures are none of these. Such a program cannot be checked."
+    )

@@ -28,6 +28,14 @@ _MANAGERS: Final = "multiprocessing.managers"
 """The module of what a manager's process runs."""
 _POOLS: Final = ("multiprocessing.pool", "concurrent.futures.process")
 """The modules of what workers of pools run."""
+_FORKED: Final = (
+    "The script starts processes by forking itself, and these are no ranks: they share its memory. Call "
+    "torch.multiprocessing.set_start_method('spawn') first, under if __name__ == '__main__'"
+)
+_NONE: Final = (
+    "The script starts no process. --as python is for scripts that spawn their ranks themselves: give --as torchrun "
+    "for one that torchrun starts"
+)
 _KILLED: Final = -9
 """The exit code of a process whose rank is gone."""
 
@@ -150,8 +158,8 @@ class _Seats:
     def end(self, ending: Ending) -> None:
         """Lets ranks end: with the last process that each has run, or with why it has none."""
         text = f"was given no process: the script spawned {self._started} for {self._count} replicas, and {ending.text}"
-        if self._forks and not self._started and not ending.code:
-            text += ". Forked processes are no ranks: call torch.multiprocessing.set_start_method('spawn')"
+        if not self._started and not ending.code:
+            text = f"{Unsupported.__name__}({_FORKED if self._forks else _NONE})"
         for rank in range(self._count):
             try:
                 self._channel(rank).send({"end": text})

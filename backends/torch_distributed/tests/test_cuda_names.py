@@ -47,6 +47,10 @@ mesh = dist.init_device_mesh("cuda", (2,))
 group = dist.new_group([0, 1], backend="nccl")
 dist.all_reduce(total, group=group)
 assert torch.cuda.current_device() == local_rank and torch.cuda.max_memory_allocated() == 0
+made = torch.Generator(device=device).manual_seed(3)
+assert isinstance(made, torch.Generator) and made.device.type == "cpu"
+again = torch.Generator(device="cuda:0").manual_seed(3)
+assert torch.equal(torch.randn(2, generator=made), torch.randn(2, generator=again))
 weights = model.module.weight.detach()
 print("result", weights.flatten().tolist(), mesh.size())
 dist.destroy_process_group()

@@ -1,6 +1,6 @@
 """Patterns of public training code: lawful scripts agree, and mistakes in them are found with their line.
 
-Clauses: G-23, G-34, G-35, G-39, G-45.
+Clauses: G-23, G-34, G-35, G-39, G-45, G-112, G-114.
 """
 
 import pytest
@@ -37,6 +37,59 @@ def line_of(text, wanted):
 
 def compared(report):
     return [row.compared for row in report.rows if row.law == "replicas"]
+
+
+ALONE = """
+if size > 1:
+    model, sampler = DistributedDataParallel(torch.nn.Linear(4, 1)), DistributedSampler(rows)
+else:
+    model, sampler = torch.nn.DataParallel(torch.nn.Linear(4, 1)), None
+loader = DataLoader(TensorDataset(rows, targets), batch_size=24 // size, shuffle=sampler is None, sampler=sampler)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    mse_loss(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+def test_a_path_of_one_rank_without_the_sampler_is_not_judged(tmp_path):
+    report = report_of(tmp_path, ALONE)
+    assert report.verdict == "undecided", str(report)
+    assert report.rows[-1].why == "other orders of rows"
+    assert f"with 1 replica RandomSampler draws the order of the rows that {line_of(ALONE, 'for x')}" in str(report)
+    assert "before the first step" not in str(report)
+
+
+TIMED = """
+import time
+class Meter:
+    def update(self, value):
+        self.value = value
+meter = Meter()
+model = DistributedDataParallel(MODULE)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+begun = time.time()
+for _ in range(2):
+    meter.update(time.time() - begun)
+    optimizer.zero_grad()
+    LOSS.backward()
+    optimizer.step()
+"""
+LOSSES = {
+    "torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3))": "statistics per replica",
+    "torch.nn.Linear(4, 3)": "divided by the number of replicas once too often",
+}
+
+
+@pytest.mark.parametrize("module", LOSSES)
+def test_a_time_is_no_line_where_a_difference_begins(tmp_path, module):
+    divided = "" if "BatchNorm" in module else " / size"
+    loss = f"(model(rows[:24].chunk(size)[rank]).square().mean(){divided})"
+    report = report_of(tmp_path, TIMED, MODULE=module, LOSS=loss)
+    assert report.verdict == "differ", str(report)
+    assert "'value'" not in str(report), str(report)
+    assert f"The kind is {LOSSES[module]}" in str(report)
 
 
 JOINED = """

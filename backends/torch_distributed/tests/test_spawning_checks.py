@@ -1,6 +1,6 @@
 """Scripts that spawn their ranks themselves, judged by `check --as python`.
 
-Clauses: G-109.
+Clauses: G-109, G-115.
 """
 
 import pytest
@@ -134,15 +134,6 @@ if __name__ == "__main__":
 """,
         "its own process has failed: KeyError('accuracy') raised at script.py:11",
     ),
-    "forks": (
-        """
-if __name__ == "__main__":
-    processes = [mp.Process(target=print) for rank in range(2)]
-    [one.start() for one in processes]
-    [one.join() for one in processes]
-""",
-        "Forked processes are no ranks: call torch.multiprocessing.set_start_method('spawn')",
-    ),
     "a group of another size": (
         """
 if __name__ == "__main__":
@@ -201,6 +192,40 @@ def test_queues_managers_and_loops_over_processes_are_what_they_are(check):
     report = check(SHARED, replicas=(2,))
     assert not report.findings, str(report)
     assert report.rows[0].events
+
+
+NOT_SIMULATED = {
+    "forks": (
+        """
+if __name__ == "__main__":
+    processes = [mp.Process(target=print) for rank in range(2)]
+    [one.start() for one in processes]
+    [one.join() for one in processes]
+""",
+        "Call torch.multiprocessing.set_start_method('spawn') first, under if __name__ == '__main__'",
+    ),
+    "no process": ("dist.is_available()", "give --as torchrun for one that torchrun starts"),
+    "remote procedures": (
+        """
+from torch.distributed import rpc
+def work(rank, count):
+    join(rank, count)
+    rpc.init_rpc(str(rank), rank=rank, world_size=count)
+if __name__ == "__main__":
+    mp.spawn(work, (2,), nprocs=2)
+""",
+        "torch.distributed.rpc.init_rpc at script.py:",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NOT_SIMULATED)
+def test_what_is_not_simulated_is_not_judged(check, case):
+    text, shown = NOT_SIMULATED[case]
+    report = check(BEGIN + text, replicas=(2,))
+    assert report.verdict == "undecided", str(report)
+    assert report.rows[0].why == "not simulated"
+    assert shown in str(report), str(report)
 
 
 @pytest.mark.parametrize("case", FAILING)

@@ -4,7 +4,7 @@ It states nothing of causes: `lines.py` reads them.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = [
     "histories",
     "is_near",
     "rows_of",
+    "unlike_in",
 ]
 
 _NEAR: Final = 1e-4
@@ -106,6 +107,11 @@ class Traced(NamedTuple):
     lines: tuple[tuple[tuple[str, int], ...], ...] = ()
     changes: tuple[tuple[Change, ...], ...] = ()
 
+    def without(self, keys: Collection[Key]) -> "Traced":
+        """Returns the same without the values of some names at some lines."""
+        held = [tuple([one for one in values if one.key not in keys]) for values in self.held]
+        return self._replace(held=tuple(held))
+
 
 class History(NamedTuple):
     """What one name held at one line in a run: for each replica its values in order.  first: the place of the first."""
@@ -131,6 +137,19 @@ def histories(run: Run, wanted: Callable[[Held], bool]) -> Mapping[Key, History]
                 places.setdefault(one.key, place)
     made = {key: History(places[key], tuple(map(tuple, values))) for key, values in found.items()}
     return dict(sorted(made.items(), key=lambda item: item[1].first))
+
+
+def unlike_in(one: Run, other: Run) -> frozenset[Key]:
+    """Returns which names, at which lines, have other values in two equal runs, such as times and addresses."""
+    found, again = [histories(run, lambda _: True) for run in (one, other)]
+    return frozenset(key for key in found if key not in again or _contents(found[key]) != _contents(again[key]))
+
+
+def _contents(history: History) -> list[list[tuple[object, ...]]]:
+    return [
+        [(value.text, *[(leaf.dtype.str, leaf.shape, leaf.tobytes()) for leaf in value.leaves]) for value in values]
+        for values in history.values
+    ]
 
 
 def event_of(run: Run, one: Held) -> EventAt:

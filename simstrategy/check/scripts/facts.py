@@ -5,21 +5,24 @@ may be each replica's own.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
 from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.causes.held import Traced
 from simstrategy.check.injection import Fault
+from simstrategy.errors import Unsupported
 from simstrategy.trace import Recording
 
 __all__ = [
+    "REFUSED",
     "Ended",
     "Ending",
     "Front",
     "Inputs",
     "JudgedRun",
+    "Order",
     "Predicted",
     "Runner",
     "ScriptRun",
@@ -29,6 +32,9 @@ __all__ = [
 ]
 
 Host = np.ndarray[Any, Any]
+
+REFUSED: Final = Unsupported.__name__
+"""The class of the error of a run that needs what is not simulated: that is no fault of the script."""
 
 
 class Value(NamedTuple):
@@ -135,6 +141,17 @@ class Inputs(NamedTuple):
     rows: int | None = None
 
 
+class Order(NamedTuple):
+    """Who draws the rows of a pass in which a script trains, each row once over all replicas.
+
+    site: the line that goes through the rows. sampler: the name of its class. is_shuffled: whether it draws an order.
+    """
+
+    site: str
+    sampler: str
+    is_shuffled: bool
+
+
 class Predicted(NamedTuple):
     """A layer, or a function that draws, which did what it does in a prediction, though it trained.
 
@@ -163,7 +180,8 @@ class ScriptRun(NamedTuple):
     script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
     detailed run that is not nudged computes; None for none. seeds: what each line seeds with, on all replicas together,
     as a text that is equal for equal ones in any order. made: how many steps there are. joined: whether replicas join
-    before others, and have steps of their own time.
+    before others, and have steps of their own time. orders: of the first pass at each line. is_joint: whether
+    replicas have exchanged values; True where that is not known.
     """
 
     error: tuple[str, str] | None
@@ -186,6 +204,8 @@ class ScriptRun(NamedTuple):
     seeds: tuple[tuple[str, str], ...] = ()
     made: int = 0
     joined: bool = False
+    orders: tuple[Order, ...] = ()
+    is_joint: bool = True
 
 
 class Runner(Protocol):

@@ -13,10 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-__all__ = ["fresh_folder", "incomplete", "written"]
+__all__ = ["folder_below", "fresh_folder", "incomplete", "written"]
 
 _FILES_MAX: Final = 10_000
 """More files of a run are not looked at."""
+_BESIDE_MAX: Final = 10_000
+"""The most links beside one folder."""
 _ZIP: Final = b"PK\x03\x04"
 """How an archive begins, as torch.save and numpy.savez write it."""
 _CACHE: Final = "__pycache__"
@@ -26,11 +28,30 @@ _CACHE: Final = "__pycache__"
 def fresh_folder() -> Iterator[Path]:
     """Gives a folder with links to all that the current one has; it is removed at the end."""
     with TemporaryDirectory(prefix="simstrategy-") as name:
-        folder = Path(name)
+        folder = folder_below(Path(name), Path.cwd())
         for entry in Path.cwd().iterdir():
             if entry.name != _CACHE:
                 (folder / entry.name).symlink_to(entry)
         yield folder
+
+
+def folder_below(root: Path, like: Path) -> Path:
+    """Makes an empty folder below another one, in which ``..`` leads to what it leads to in a folder that is there.
+
+    Above it, as far as the root of the file system, stand links to what is beside the folders of `like`. So a script
+    reads ``../data`` as in `like`; what it writes beside its folder is not kept. Clause: G-113.
+    """
+    target, source = root, Path(like.anchor)
+    for name in like.parts[1:]:
+        try:
+            beside = [entry for entry in source.iterdir() if entry.name != name]
+        except OSError:
+            beside = []  # such as a folder that may be passed through, and not be listed
+        for entry in beside[:_BESIDE_MAX]:
+            (target / entry.name).symlink_to(entry)
+        target, source = target / name, source / name
+        target.mkdir()
+    return target
 
 
 def written(folder: Path) -> dict[str, int]:

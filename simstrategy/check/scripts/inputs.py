@@ -1,10 +1,24 @@
 """What replicas give the modules of a script: whether the runs on two numbers of replicas have one global batch."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from simstrategy.check.scripts.facts import Inputs
+from simstrategy.check.across import counted
+from simstrategy.check.scripts.facts import Inputs, Order, ScriptRun
 
-__all__ = ["are_other_data", "as_many_rows", "is_shared_out", "other_rows"]
+__all__ = ["OTHER_DATA", "are_other_data", "is_shared_out", "joins_apart", "other_orders", "other_rows"]
+
+OTHER_DATA: Final = (
+    "what each rank gives its first module is its own, and the same whatever the number of ranks, so the runs have "
+    "other global batches: divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 "
+    "in all. Where ranks are stages of one model, this law has nothing to compare: leave it out with --not replicas"
+)
+
+
+_JOINED: Final = (
+    "replicas join before others, and {}: the runs do not share out the same batches. Give each number of replicas the "
+    "same rows in as many steps, such as by a batch size of {{64//replicas}} in an argument"
+)
 
 
 def are_other_data(one: Sequence[Inputs], other: Sequence[Inputs], *, is_stated: bool) -> bool:
@@ -24,13 +38,7 @@ def are_other_data(one: Sequence[Inputs], other: Sequence[Inputs], *, is_stated:
         if totals[0] is not None and totals[0] == totals[1]:
             return False
         return len({*found[0], *found[1]}) == max(map(len, found)) > common
-    return as_many_rows((*one, *other)) is not None and not is_stated
-
-
-def as_many_rows(given: Sequence[Inputs]) -> int | None:
-    """Returns how many rows replicas give their modules up to the first step; None where they give unlike numbers."""
-    rows = {one.rows for one in given}
-    return None if len(rows) != 1 or 0 in rows else rows.pop()
+    return _as_many_rows((*one, *other)) is not None and not is_stated
 
 
 def is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool:
@@ -39,6 +47,40 @@ def is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool:
     if None in digests or len(reference) != 1:
         return False
     return len({*digests}) == len(digests) or {*other} == {*reference}
+
+
+def other_orders(one: Sequence[Order], other: Sequence[Order], counts: tuple[int, int]) -> str | None:
+    """Returns that two runs train on rows in orders of other samplers, and what to do; None where they do not.
+
+    Each run draws each row once. With one replica a script often has a path of its own, without the sampler that shares
+    out.
+    """
+    drawn = {order.site: order for order in one}
+    for there in other:
+        here = drawn.get(there.site)
+        if here is None or here.sampler == there.sampler or not (here.is_shuffled or there.is_shuffled):
+            continue
+        return (
+            f"with {counted(counts[0])} {here.sampler} draws the order of the rows that {there.site} goes through, and "
+            f"with {counted(counts[1])} {there.sampler} does: the orders are not the same, so the runs train on other "
+            f"batches, and this law has nothing to compare. Leave {min(counts)} out of --replicas, or let one sampler "
+            f"draw with each number"
+        )
+    return None
+
+
+def joins_apart(one: ScriptRun, other: ScriptRun, counts: tuple[int, int], *, is_stated: bool) -> str | None:
+    """Returns that runs in which replicas join before others do not share out the same batches; None elsewhere.
+
+    is_stated: as of `are_other_data`.
+    """
+    if not (one.joined or other.joined):
+        return None
+    if one.made != other.made:
+        steps = f"with {counted(counts[0])} there are {one.made} steps, and with {counted(counts[1])} {other.made}"
+        return _JOINED.format(steps)
+    rows = None if is_stated else _as_many_rows((*one.inputs, *other.inputs))
+    return None if rows is None else _JOINED.format(f"up to its first step every replica gets {rows} rows")
 
 
 def other_rows(reference: Sequence[Inputs], other: Sequence[Inputs]) -> str:
@@ -60,3 +102,9 @@ def _rows_of(run: Sequence[Inputs]) -> int | None:
     """Returns how many rows all replicas give their modules up to the first step; None where that is not known."""
     rows = [given.rows for given in run]
     return None if None in rows else sum(one or 0 for one in rows)
+
+
+def _as_many_rows(given: Sequence[Inputs]) -> int | None:
+    """Returns how many rows replicas give their modules up to the first step; None where they give unlike numbers."""
+    rows = {one.rows for one in given}
+    return None if len(rows) != 1 or 0 in rows else rows.pop()

@@ -20,9 +20,10 @@ from simstrategy.check.report import Report
 from simstrategy.check.row import Row, shown_in
 from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.runs import Settings
-from simstrategy.check.scripts.facts import Front
+from simstrategy.check.scripts.facts import REFUSED, Front
 from simstrategy.check.scripts.faults import faults_of_script, require_kinds
 from simstrategy.check.scripts.printed import pattern_of
+from simstrategy.check.scripts.remarks import remarks_on
 from simstrategy.check.scripts.study import ScriptStudy
 from simstrategy.check.scripts.templates import REPLICAS, require_names
 from simstrategy.check.shown import Way, of_replicas
@@ -35,15 +36,6 @@ from simstrategy.trace.recording import EventAt
 
 __all__ = ["check_script"]
 
-_OTHER_DATA: Final = (
-    "what each rank gives its first module is its own, and the same whatever the number of ranks, so the runs have "
-    "other global batches: divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 "
-    "in all. Where ranks are stages of one model, this law has nothing to compare: leave it out with --not replicas"
-)
-_JOINED: Final = (
-    "replicas join before others, and {}: the runs do not share out the same batches. Give each number of replicas the "
-    "same rows in as many steps, such as by a batch size of {{64//replicas}} in an argument"
-)
 _NOTHING_DONE: Final = (
     "with {} it makes no collective call and no step, and with the other number it does, so there is nothing to "
     "compare. Does it need more replicas? Leave that number out of --replicas"
@@ -60,13 +52,11 @@ def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
             yield row._replace(problem=None, finding=None, undecided=text, why="nothing to compare")
             continue
         study.remark((first, count), row)
-        apart = study.joins_apart((first, count))
-        if row.problem is not None and apart:
-            yield row._replace(problem=None, finding=None, undecided=_JOINED.format(apart), why="other global batches")
-        elif row.problem is not None and study.has_other_data((first, count)):
-            yield row._replace(problem=None, finding=None, undecided=_OTHER_DATA, why="other global batches")
-        else:
+        other = None if row.problem is None else study.other_data((first, count))
+        if other is None:
             yield row
+        else:
+            yield row._replace(problem=None, finding=None, undecided=other[1], why=other[0])
 
 
 _OF_RUNS: Final[dict[str, Callable[[ScriptStudy], Iterator[Row]]]] = {
@@ -130,9 +120,9 @@ def check_script(
             rows.append(row)
         study.require_exemptions()
         not_tried = remarks_of(rows, study.tried(), _REMARKS if {*names} - {"faults"} else ())
-        again = partial(_recorded_again, front, script, study)
-        folder = str(Path(script).absolute().parent)
-        return Report(Path(script).name, rows, not_tried, require, study.notes, again, folder)
+        study.notes += remarks_on(study.first_runs)
+        again, file = partial(_recorded_again, front, script, study), Path(script)
+        return Report(file.name, rows, not_tried, require, study.notes, again, str(file.absolute().parent))
 
 
 def _recorded_again(front: Front, script: str, study: ScriptStudy, way: Way) -> Recording:
@@ -199,6 +189,10 @@ def _of_one_run(study: ScriptStudy, count: int) -> Iterator[Row]:
 
 def _repeated(study: ScriptStudy, count: int) -> Row:
     """Returns the row of the reference at a number of replicas: two equal runs give the same bits.  Clause: G-21."""
-    row = repeated(study, count)._replace(schedule=study.schedule, events=study.first_runs[count].events)
+    row = repeated(study, count)
+    run = study.first_runs[count]
+    row = row._replace(schedule=study.schedule, events=run.events)
+    if run.error is not None and run.error[0] == REFUSED and row.problem is not None:
+        return row._replace(problem=None, finding=None, undecided=row.problem, why="not simulated")
     finding = None if row.finding is None else row.finding._replace(schedule=study.schedule)
     return row._replace(finding=finding)

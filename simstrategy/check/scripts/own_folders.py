@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, final
 
 from simstrategy.check.scripts.facts import ScriptRun
+from simstrategy.check.scripts.folders import folder_below
 
 __all__ = ["OwnFolders"]
 
@@ -45,10 +46,11 @@ class OwnFolders:
         if self._before is None:
             yield None
             return
-        with TemporaryDirectory(prefix="simstrategy-") as folder:
+        with TemporaryDirectory(prefix="simstrategy-") as root:
             left = _left(self._before, _state(Path.cwd()) or {})
-            _mirror(Path.cwd(), Path(folder), "", {path: path not in self._before for path in left})
-            yield folder
+            folder = folder_below(Path(root), Path.cwd())
+            _mirror(Path.cwd(), folder, "", {path: path not in self._before for path in left})
+            yield str(folder)
 
     def twice(
         self, first: Callable[[], ScriptRun], again: Callable[[], ScriptRun]

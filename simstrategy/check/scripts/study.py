@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, final
 
-from simstrategy.check.across import ITS_OWN, counted
+from simstrategy.check.across import ITS_OWN
 from simstrategy.check.causes.facts import Cause, StepFacts
-from simstrategy.check.causes.lines import Sides, with_lines
 from simstrategy.check.causes.rounding import cancels
-from simstrategy.check.causes.steps import explain_steps
 from simstrategy.check.causes.varied import Arguments
 from simstrategy.check.causes.ways import ways_apart
 from simstrategy.check.compare import NUDGES, end_alike, sensitivity
@@ -16,8 +15,9 @@ from simstrategy.check.injection import Fault
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
+from simstrategy.check.scripts.explaining import cause_of
 from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings, Value
-from simstrategy.check.scripts.inputs import are_other_data, as_many_rows, is_shared_out, other_rows
+from simstrategy.check.scripts.inputs import OTHER_DATA, are_other_data, joins_apart, other_orders, other_rows
 from simstrategy.check.scripts.outcomes import begins, outcome_of
 from simstrategy.check.scripts.own_folders import OwnFolders
 from simstrategy.check.scripts.predicting import with_layers
@@ -220,22 +220,20 @@ class ScriptStudy:
                 way = Way(_ADDED.format(order), replicas, order=order)
                 yield way, self._outcome(self._run(replicas, {}, order=order))
 
-    def has_other_data(self, counts: tuple[int, int]) -> bool:
-        """Returns whether each number of replicas has a global batch of its own: no law demands equal results then."""
-        runs = [self.first_runs.get(count) for count in counts]
-        one, other = [() if run is None else run.inputs for run in runs]
-        return are_other_data(one, other, is_stated=are_shares(self._arguments))
+    def other_data(self, counts: tuple[int, int]) -> tuple[str, str] | None:
+        """Returns why each number of replicas has other batches, in few words and as a text; None where it has not.
 
-    def joins_apart(self, counts: tuple[int, int]) -> str:
-        """Returns why runs in which replicas join early do not share out the same batches; "" elsewhere."""
-        runs = [self.first_runs.get(count) for count in counts]
-        one, other = runs
-        if one is None or other is None or not (one.joined or other.joined):
-            return ""
-        if one.made != other.made:
-            return f"with {counted(counts[0])} there are {one.made} steps, and with {counted(counts[1])} {other.made}"
-        rows = as_many_rows((*one.inputs, *other.inputs))
-        return "" if are_shares(self._arguments) or not rows else f"up to its first step every replica gets {rows} rows"
+        No law demands equal results then.
+        """
+        one, other = [self.first_runs[count] for count in counts]
+        is_stated = are_shares(self._arguments)
+        if are_other_data(one.inputs, other.inputs, is_stated=is_stated):
+            return "other global batches", OTHER_DATA
+        joined = joins_apart(one, other, counts, is_stated=is_stated)
+        if joined is not None:
+            return "other global batches", joined
+        text = other_orders(one.orders, other.orders, counts)
+        return None if text is None else ("other orders of rows", text)
 
     def _remark_on_output(self, counts: tuple[int, int]) -> None:
         one, other = [None if self._is_remarked else self._outputs.get(count) for count in counts]
@@ -245,7 +243,7 @@ class ScriptStudy:
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the script again, recorded with its gradients and names, and returns why two runs differ."""
-        if counts[0] != counts[1] and (self.has_other_data(counts) or self.joins_apart(counts)):
+        if counts[0] != counts[1] and self.other_data(counts) is not None:
             return None
         one = self._recorded(counts[0])
         other = self._detailed(counts[1], arguments) if arguments else self._recorded(counts[1])
@@ -254,17 +252,8 @@ class ScriptStudy:
                 return Cause.unknown(f"the run in which values are recorded raises {run.error[0]}: {run.error[1]}")
         nudged = self._nudged if counts[0] == self.replicas[0] else []
         given = Arguments.of({name: values[0] for name, values in self.settings.vary.items()}, arguments)
-        cause = explain_steps(
-            one.steps,
-            other.steps,
-            nudged=nudged,
-            counts=counts,
-            arguments=given,
-            shared_out=is_shared_out(one.inputs, other.inputs),
-            traced=other.traced,
-        )
-        sides = Sides(one.traced, other.traced, one.steps, other.steps, counts, given.names, other.remarks)
-        cause = with_lines(cause, sides)
+        again = partial(self._detailed, counts[0], {})
+        cause = cause_of(one, other, again, nudged=nudged, counts=counts, given=given)
         if cause.kind is None and not arguments:
             cause = cause._replace(text=f"{cause.text}{other_rows(one.inputs, other.inputs)}")
         if cause.kind is not None or arguments:

@@ -8,8 +8,9 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from simstrategy.check.causes.facts import StepFacts
-from simstrategy.check.scripts.facts import Inputs, Predicted, Value, bits_equal
+from simstrategy.check.scripts.facts import Inputs, Order, Predicted, Value, bits_equal
 from simstrategy_torch_distributed.checking.joining import Facts, Numbers, numbers_of, renumbered
+from simstrategy_torch_distributed.checking.orders import orders_of
 from simstrategy_torch_distributed.checking.steps import Form, Host, Together, kept, steps_of, together, whole
 from simstrategy_torch_distributed.watched.entries import Entry, read
 
@@ -21,7 +22,7 @@ _TOO_LARGE: Final = "they take more than 32 MiB"
 
 
 class Found(NamedTuple):
-    """values, steps, left as notes, draws, inputs, predicted, missing, seeds: as of a `ScriptRun`.
+    """values, steps, left as notes, draws, inputs, predicted, missing, seeds, orders: as of a `ScriptRun`.
 
     steps_made: how many there were. steps_common: how many all ranks have made at the same time; None where none makes
     more. narrow: the names of narrow dtypes in which a recorded run computes. joined: whether ranks join before others.
@@ -39,6 +40,7 @@ class Found(NamedTuple):
     narrow: frozenset[str] = frozenset()
     seeds: tuple[tuple[str, str], ...] = ()
     joined: bool = False
+    orders: tuple[Order, ...] = ()
 
 
 def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
@@ -67,6 +69,7 @@ def found_in(files: Sequence[Path], *, detailed: bool) -> Found:
         narrow,
         gathered.seeds,
         numbers is not None,
+        tuple(orders_of(gathered.orders)),
     )
 
 
@@ -120,6 +123,8 @@ class _Gathered:
         """The layers and functions that predict."""
         self.narrow: set[str] = set()
         """The names of narrow dtypes in which a rank computes."""
+        self.orders: list[dict[str, Facts]] = []
+        """What each rank notes of passes over its rows, by line."""
         self._ends: list[tuple[int, Entry]] = []
         """What each rank ends with."""
         self.made: list[int] = []
@@ -175,6 +180,7 @@ class _Gathered:
         self.made.append(0)
         self._facts.append([])
         self.inputs.append(Inputs())
+        self.orders.append({})
 
     def add(self, entry: Entry) -> None:
         """Adds an entry of the present rank."""
@@ -189,6 +195,8 @@ class _Gathered:
             self.inputs[-1] = self.inputs[-1]._replace(**facts)
         elif entry.what == "uncompiled":
             self.left[_UNCOMPILED.format(**facts)] = None
+        elif entry.what == "order":
+            self.orders[-1].setdefault(facts["site"], facts)
         elif entry.what == "narrow":
             self.narrow |= {*facts["dtypes"]}
         elif entry.what == "step":

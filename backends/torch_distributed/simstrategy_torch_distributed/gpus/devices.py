@@ -80,6 +80,7 @@ def _map_places() -> None:
 
     loaded, defaulted = torch.load, torch.set_default_device
     vars(torch)["load"] = load
+    vars(torch)["Generator"] = _generator(vars(torch)["Generator"])
     vars(torch)["set_default_device"] = lambda device: defaulted(_mapped(_place_of(device)))
 
 
@@ -110,6 +111,19 @@ def _wrapper() -> type:
             original.__init__(self, module, None, None, *args, **given)
 
     return DistributedDataParallel
+
+
+def _generator(original: Any) -> type:
+    """Returns a class that makes generators of the original one, on the CPU where CUDA is asked for."""
+
+    class OnCpu(type(original)):  # type: ignore[misc]  # a class that is known when it runs
+        def __call__(cls, device: Any = _CPU) -> Any:
+            return original(device=_mapped(_place_of(device)))
+
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, original)
+
+    return OnCpu(original.__name__, (original,), {"__module__": original.__module__, "__doc__": original.__doc__})
 
 
 def _place_of(value: Any) -> Any:

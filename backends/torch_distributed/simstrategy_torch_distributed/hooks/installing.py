@@ -17,10 +17,13 @@ from simstrategy_torch_distributed.link import Link, Requested
 __all__ = ["install_hooks"]
 
 
-def install_hooks(link: Link, laws: Collection[str], output: Path) -> Callable[[], None]:
+def install_hooks(
+    link: Link, laws: Collection[str], output: Path, note: Callable[[str, dict[str, Any]], None] | None = None
+) -> Callable[[], None]:
     """Begins to observe for these laws; returns what is to be called when the script has ended.
 
-    output: the name of this rank's file for what it prints, with which names of other files begin.
+    output: the name of this rank's file for what it prints, with which names of other files begin. note: takes
+    lines that go through rows, and who draws their order; None where that is not wanted.
     """
     takers: list[Requested] = []
     enders: list[Callable[[], None]] = []
@@ -32,8 +35,8 @@ def install_hooks(link: Link, laws: Collection[str], output: Path) -> Callable[[
         results = Results(link.observed)
         takers.append(lambda kind, _group, _ranks, tensors, _written: results.requested(kind, tensors))
         link.began, link.finished = results.began, results.finished
-    if "coverage" in laws:
-        watch_samplers(link.observed, _acts(link))
+    if "coverage" in laws or note is not None:
+        watch_samplers(link.observed if "coverage" in laws else None, _acts(link), note)
     if "random" in laws:
         draws = Draws(link.observed, output)
         takers.append(draws.requested)

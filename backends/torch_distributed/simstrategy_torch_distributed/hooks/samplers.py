@@ -15,6 +15,7 @@ import torch
 import torch.utils.data
 from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, SequentialSampler
 
+from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.link import site_of
 
 __all__ = ["watch_samplers"]
@@ -23,10 +24,15 @@ _INDICES_MAX: Final = 1 << 20
 """Passes with more indices are not sent."""
 
 
-def watch_samplers(send: Callable[[list[Any]], None], acts: Callable[[], int]) -> None:
+def watch_samplers(
+    send: Callable[[list[Any]], None] | None,
+    acts: Callable[[], int],
+    note: Callable[[str, dict[str, Any]], None] | None,
+) -> None:
     """Makes every BatchSampler that is made from now on note its passes.
 
-    send: takes a message. acts: returns how many collective calls and optimizer steps the rank has made.
+    send: takes a message; None where no law asks. acts: returns how many collective calls and optimizer steps the rank
+    has made. note: takes the line of a pass that begins where gradients are recorded, and who draws its order.
     """
     passes: Counter[tuple[str, int]] = Counter()
     original = BatchSampler
@@ -43,35 +49,39 @@ def watch_samplers(send: Callable[[list[Any]], None], acts: Callable[[], int]) -
             site = site_of(sys._getframe(1))
             number = passes[site]
             passes[site] += 1
+            facts = _facts(self.sampler)
+            if note is not None and not number and torch.is_grad_enabled():
+                note(describe_site(site), _order(self.sampler, facts))
             drawn: list[Any] = []
             begun = acts()
             for batch in original.__iter__(self):
                 if len(drawn) <= _INDICES_MAX:
                     drawn += batch
                 yield batch
-            if len(drawn) <= _INDICES_MAX and all(isinstance(one, int) for one in drawn):
-                data = base64.b64encode(np.asarray(drawn, dtype=np.int64).tobytes()).decode()
+            if send is not None and len(drawn) <= _INDICES_MAX and all(isinstance(one, int) for one in drawn):
+                drawing = {"site": site, "made": self._made, "pass": number, "acts": acts() - begun}
                 batch_size = self.batch_size if self.drop_last else 1
-                send(
-                    [
-                        "coverage",
-                        {
-                            **_facts(self.sampler),
-                            "batch": batch_size,
-                            "site": site,
-                            "made": self._made,
-                            "pass": number,
-                            "drawn": data,
-                            "acts": acts() - begun,
-                            "graded": torch.is_grad_enabled(),
-                        },
-                    ]
-                )
+                send(["coverage", {**facts, **drawing, "batch": batch_size, **_drawn(drawn)}])
 
     Watched.__name__ = Watched.__qualname__ = original.__name__
     Watched.__module__ = original.__module__
     for module in (torch.utils.data, torch.utils.data.sampler, torch.utils.data.dataloader):
         vars(module)["BatchSampler"] = Watched
+
+
+def _drawn(indices: list[int]) -> dict[str, Any]:
+    """Returns what a pass has drawn, and whether gradients are recorded."""
+    data = base64.b64encode(np.asarray(indices, dtype=np.int64).tobytes()).decode()
+    return {"drawn": data, "graded": torch.is_grad_enabled()}
+
+
+def _order(sampler: Any, facts: dict[str, Any]) -> dict[str, Any]:
+    """Returns who draws an order, and which share of how many; without a name where rows may come more than once."""
+    is_random = isinstance(sampler, RandomSampler)
+    is_known = facts["kind"] == "distributed" or isinstance(sampler, SequentialSampler)
+    is_known |= is_random and not sampler.replacement and sampler.num_samples == facts["count"]
+    share = facts["share"] or [0, 1]
+    return {"name": facts["name"] if is_known else "", "share": share, "shuffled": is_random or facts["seeded"]}
 
 
 def _facts(sampler: Any) -> dict[str, Any]:

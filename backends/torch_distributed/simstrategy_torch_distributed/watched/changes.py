@@ -4,8 +4,10 @@ A tensor counts its writes, so that only what was written is looked at. What opt
 """
 
 import weakref
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, final
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter, is_
+from typing import Any, Final, final
 
 import torch
 from torch.nn.modules.module import register_module_parameter_registration_hook
@@ -25,12 +27,10 @@ _STATE: Final = "state"
 """What stands in place of digests where an optimizer has another state."""
 
 
-class _Known(NamedTuple):
-    """A parameter as it was seen last.  version: how often it was written. place: of its first element."""
-
-    tensor: "weakref.ref[torch.Tensor]"
-    version: int
-    place: int
+_Seen = tuple[list[int], list[int]]
+"""Of each parameter how often it was written, and the place of its first element."""
+_VERSION: Final = attrgetter("_version")  # torch documents it, and has no other name
+_IS_GONE: Final = partial(is_, None)
 
 
 @final
@@ -40,7 +40,9 @@ class Changes:
     def __init__(self, file: str, step: Callable[[], int]) -> None:
         self._file = file
         self._step = step
-        self._known: list[_Known] = []
+        self._known: list[weakref.ref[torch.Tensor]] = []
+        self._last: _Seen = ([], [])
+        """As it was seen last; all are looked at after each line, so this is the whole cost of a line."""
         self._states: dict[int, tuple[Optimizer, object]] = {}
         """Of each optimizer that a name holds, the state that it had last."""
         self._found: list[tuple[str, int, int, list[str]]] = []
@@ -54,19 +56,29 @@ class Changes:
 
     def line(self, file: str, number: int) -> None:
         """Notes what a line that has run has written."""
-        written = []
-        for place, (reference, version, first) in enumerate(self._known):
-            one = reference()
-            if one is None:
-                continue
-            now = one._version, _place(one)  # noqa: SLF001 - torch documents it, and has no other name
-            if now != (version, first):
-                self._known[place] = _Known(reference, *now)
-                written.append(one)
+        tensors: Sequence[Any] = [reference() for reference in self._known]
+        if any(map(_IS_GONE, tensors)):
+            tensors = self._kept()
+        seen = [*map(_VERSION, tensors)], [*map(torch.Tensor.data_ptr, tensors)]
+        written = [] if seen == self._last else self._written(tensors, seen)
         step = self._step()
         if written and step == self._seen:
             self._add(file, number, [_digest(one) for one in written])
         self._seen = step
+
+    def _kept(self) -> list[torch.Tensor]:
+        """Forgets the parameters that are gone; returns the others, [...] each."""
+        tensors = [reference() for reference in self._known]
+        kept = [place for place, one in enumerate(tensors) if one is not None]
+        versions, places = self._last
+        self._known = [self._known[place] for place in kept]
+        self._last = [versions[place] for place in kept], [places[place] for place in kept]
+        return [one for one in tensors if one is not None]
+
+    def _written(self, tensors: Sequence[torch.Tensor], seen: _Seen) -> list[torch.Tensor]:
+        """Returns the tensors, [...] each, that have been written since they were last seen."""
+        before, self._last = zip(*self._last, strict=True), seen
+        return [one for one, then, now in zip(tensors, before, zip(*seen, strict=True), strict=True) if then != now]
 
     def look_at(self, optimizer: Optimizer, file: str, number: int) -> None:
         """Notes that a line has given an optimizer another state, as one that is loaded."""
@@ -80,18 +92,16 @@ class Changes:
             self._found.append((file, number, self._step(), what))
 
     def _registered(self, _module: Any, _name: str, parameter: torch.Tensor | None) -> None:
-        self._known = [known for known in self._known if known.tensor() is not None]
+        self._kept()
         if parameter is not None and len(self._known) < _PARAMETERS_MAX and _is_plain(parameter):
             # What a module begins with is written, too: a line that makes it is noted.
-            self._known.append(_Known(weakref.ref(parameter), -1, -1))
+            self._known.append(weakref.ref(parameter))
+            for facts in self._last:
+                facts.append(-1)
 
 
 def _is_plain(one: torch.Tensor) -> bool:
     return not is_lazy(one) and is_readable(one) and one.layout == torch.strided and type(one.data) is torch.Tensor
-
-
-def _place(one: torch.Tensor) -> int:
-    return one.data_ptr()
 
 
 def _digest(one: torch.Tensor) -> str:

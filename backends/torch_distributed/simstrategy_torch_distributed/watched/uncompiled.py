@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import torch
-from torch.nn.parallel import DistributedDataParallel
+from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from simstrategy.trace import describe_site
 from simstrategy_torch_distributed.link import site_of
@@ -53,20 +53,28 @@ def run_uncompiled(*, speaks: bool) -> None:
 def named_parameters(module: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Parameter]]:
     """Yields the parameters of a module, [...] each, with the names that they have inside of wrappers.
 
-    Wrappers are those of DistributedDataParallel and `torch.compile`.
+    Wrappers are those of DistributedDataParallel, DataParallel and `torch.compile`, also of a part of the module: a
+    script may wrap nothing, or something else, where it has one rank.
 
-    >>> wrapped = torch.compiler.disable(torch.nn.Sequential(torch.nn.Linear(2, 1)))
+    >>> wrapped = torch.compiler.disable(torch.nn.Sequential(torch.nn.DataParallel(torch.nn.Linear(2, 1))))
     >>> [name for name, _ in named_parameters(wrapped)]
     ['0.weight', '0.bias']
     """
-    while (inner := module.module if isinstance(module, DistributedDataParallel) else _wrapped(module)) is not None:
-        module = inner
+    wrapped = [(name, inner) for name, one in module.named_modules() if (inner := _inside(one)) is not None]
+    prefixes = {f"{name}.{inner}." if name else f"{inner}." for name, inner in wrapped}
     for name, parameter in module.named_parameters():
-        yield name.replace(f"{_WRAPPED}.", ""), parameter
+        ends = [at for at in range(len(name)) if name[:at] in prefixes]
+        for end in reversed(ends):
+            outer, dot, _ = name[: end - 1].rpartition(".")
+            name = f"{outer}{dot}{name[end:]}"  # noqa: PLW2901 - from the inside out
+        yield name, parameter
 
 
-def _wrapped(module: torch.nn.Module) -> torch.nn.Module | None:
-    return module._modules.get(_WRAPPED)  # noqa: SLF001 - the public way raises where there is none
+def _inside(module: torch.nn.Module) -> str | None:
+    """Returns the name under which a wrapper has what it wraps; None for a module that is no wrapper."""
+    if isinstance(module, (DataParallel, DistributedDataParallel)):
+        return "module"
+    return _WRAPPED if _WRAPPED in module._modules else None  # noqa: SLF001 - the public way raises where there is none
 
 
 def _as_it_is(model: Callable[..., Any]) -> Any:
