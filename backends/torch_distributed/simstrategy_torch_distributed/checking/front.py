@@ -103,20 +103,7 @@ class TorchrunRunner:
         """Runs the script once and returns what all its ranks did."""
         with TemporaryDirectory(prefix="simstrategy-") as folder:
             files = [Path(folder) / f"rank{rank}" for rank in range(settings.replicas)]
-            made = replace(
-                self._settings,
-                arguments=settings.arguments,
-                ranks=settings.replicas,
-                order=settings.order,
-                record=True,
-                watching=_watching(settings, files),
-                laws=(*settings.laws, *_OF_CAUSES) if settings.detailed else settings.laws,
-            )
-            if settings.folder is not None:
-                script = made.script if made.is_module else str(Path(made.script).absolute())
-                made = replace(made, script=script, folder=settings.folder)
-            if settings.is_planted:
-                made = _planted(made, settings.fault)
+            made = self._made(settings, files)
             if self.name == "torchrun":
                 report = run_on(self._servers, made)
             else:
@@ -151,6 +138,22 @@ class TorchrunRunner:
             found.orders,
             report.record is None or report.record.is_joint,
         )
+
+    def _made(self, settings: ScriptSettings, files: Sequence[Path]) -> Settings:
+        """Returns the settings of the launcher for a run.  files: what each rank writes."""
+        made = replace(
+            self._settings,
+            arguments=settings.arguments,
+            ranks=settings.replicas,
+            order=settings.order,
+            record=True,
+            watching=_watching(settings, files),
+            laws=(*settings.laws, *_OF_CAUSES) if settings.detailed else settings.laws,
+        )
+        if settings.folder is not None:
+            script = made.script if made.is_module else str(Path(made.script).absolute())
+            made = replace(made, script=script, folder=settings.folder)
+        return _planted(made, settings.fault) if settings.is_planted else made
 
 
 def _planted(made: Settings, planted: PlantedFault | None) -> Settings:
