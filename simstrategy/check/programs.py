@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from simstrategy.check.outcome import Program
-from simstrategy.check.sources import lacks, strategy_of
+from simstrategy.check.script_programs import makes_mirrored, script_program
+from simstrategy.check.sources import lacks, parsed, strategy_of
 from simstrategy.device import INSTALL_HINTS, install_advice
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 
@@ -32,7 +33,7 @@ _PARAMETERS: Final = (
 )
 """What a script of another library has in it, and the parameter of a program for that library."""
 
-_SCRIPTS: Final = (b"init_process_group", *[sign for sign, _ in _PARAMETERS])
+_SCRIPTS: Final = (b"init_process_group", b"MirroredStrategy", *[sign for sign, _ in _PARAMETERS])
 """What a script has in it that trains when it is executed."""
 
 _LAUNCHED: Final = ("as torchrun starts it", "torchrun")
@@ -48,10 +49,15 @@ _SCRIPT: Final = (
 )
 
 
-def load_program(file: str | Path, function: str = "program") -> Program:
+_DEFAULT: Final = "program"
+"""The name of the function that is asked for where none is given."""
+
+
+def load_program(file: str | Path, function: str = _DEFAULT) -> Program:
     """Returns a function of a Python file, which is executed with its folder on the import path.
 
-    A script of another library whose text does not have the function's name is not executed (J-109). Raises
+    A script that makes a MirroredStrategy itself is a program as a whole (J-116). Another script whose text does not
+    have the function's name is not executed (J-109). Raises
     InvalidArgument for a missing file or function, BackendUnavailable where the file imports the library of a backend
     that is not installed, and whatever else the file raises.
     """
@@ -61,11 +67,14 @@ def load_program(file: str | Path, function: str = "program") -> Program:
         raise InvalidArgument(f"{file} is not a Python file. Give one that defines {function}(strategy).")
     source = path.read_bytes()
     if any(sign in source for sign in _SCRIPTS) and lacks(source, function):  # it would train before it is refused
-        raise _undefined(path, file, function)
+        tree = parsed(source) if function == _DEFAULT else None
+        if tree is None or not makes_mirrored(tree):
+            raise _undefined(path, file, function)
+        _import_beside(path)
+        return script_program(path, tree)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
-    if str(path.parent) not in sys.path:
-        sys.path.insert(0, str(path.parent))
+    _import_beside(path)
     try:
         spec.loader.exec_module(module)
     except SystemExit as error:
@@ -91,19 +100,29 @@ def load_program(file: str | Path, function: str = "program") -> Program:
     return program
 
 
+def _import_beside(path: Path) -> None:
+    """Puts the folder of a file on the import path, as Python does for a script."""
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+
+
 def require_launched(file: str | Path, launcher: str) -> None:
     """Raises InvalidArgument for a script of tf.distribute: the launcher would start processes that it does not need.
 
     launcher: as of `--as`. What is no file is left to the launcher.
     """
     path = Path(file)
-    made = strategy_of(path.read_bytes()) if path.is_file() else None
-    if made is not None:
-        parameter = _PARAMETERS[0][1]
-        raise InvalidArgument(
-            f"{file} makes a {made} itself, whose replicas --as {launcher} does not start. Leave --as out. "
-            f"{_SCRIPT.format(function='program', parameter=parameter, name=parameter.partition(':')[0])}"
-        )
+    source = path.read_bytes() if path.is_file() else b""
+    tree, made = parsed(source), strategy_of(source)
+    is_mirrored = tree is not None and makes_mirrored(tree)
+    if made is None and not is_mirrored:
+        return
+    what = f"{file} makes a {made or 'MirroredStrategy'} itself, whose replicas --as {launcher} does not start."
+    if is_mirrored:
+        raise InvalidArgument(f"{what} To check it whole, leave --as out: simstrategy check {file}")
+    parameter = _PARAMETERS[0][1]
+    advice = _SCRIPT.format(function=_DEFAULT, parameter=parameter, name=parameter.partition(":")[0])
+    raise InvalidArgument(f"{what} Leave --as out. {advice}")
 
 
 def _undefined(path: Path, file: str | Path, function: str) -> InvalidArgument:

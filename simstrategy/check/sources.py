@@ -3,12 +3,12 @@
 import ast
 from typing import Any, Final
 
-__all__ = ["lacks", "strategy_of"]
+__all__ = ["LAUNCHED", "imported_by", "lacks", "parsed", "strategy_of"]
 
 _DYNAMIC: Final = frozenset(("exec", "eval", "globals", "locals", "vars", "setattr", "__getattr__"))
 """Names by which a file may define others that its text does not have."""
 
-_LAUNCHED: Final = frozenset(("torch",))
+LAUNCHED: Final = frozenset(("torch",))
 """Libraries whose scripts a launcher starts."""
 
 
@@ -17,7 +17,7 @@ def lacks(source: bytes, name: str) -> bool:
 
     False for a text that is no Python: to run it names the line.
     """
-    tree = _parsed(source)
+    tree = parsed(source)
     if tree is None:
         return False
     words = {word for node in ast.walk(tree) for word in _words(node)}
@@ -29,14 +29,26 @@ def strategy_of(source: bytes) -> str | None:
 
     None where it makes none, and where it names torch: then torch's launcher may be the right one for it.
     """
-    tree = _parsed(source)
-    if tree is None or any(word.partition(".")[0] in _LAUNCHED for node in ast.walk(tree) for word in _words(node)):
+    tree = parsed(source)
+    if tree is None or any(word.partition(".")[0] in LAUNCHED for node in ast.walk(tree) for word in _words(node)):
         return None
     calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return next((one for one in calls if "distribute." in one and one.endswith("Strategy")), None)
 
 
-def _parsed(source: bytes) -> ast.Module | None:
+def imported_by(tree: ast.Module) -> frozenset[str]:
+    """Returns the packages that a file imports, at any place."""
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names.append(node.module or "")
+    return frozenset(name.partition(".")[0] for name in names)
+
+
+def parsed(source: bytes) -> ast.Module | None:
+    """Returns the tree of a text; None of one that is no Python."""
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):

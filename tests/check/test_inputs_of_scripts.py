@@ -4,7 +4,7 @@ import pytest
 from fake_scripts import Fake, trained
 
 from simstrategy.check.scripts import check_script
-from simstrategy.check.scripts.facts import Inputs
+from simstrategy.check.scripts.facts import Batches, Inputs
 from simstrategy.check.scripts.inputs import are_other_data, other_rows
 
 
@@ -39,7 +39,7 @@ def joining(steps, rows, joined=True):
         count = settings.replicas
         run = trained(settings, factor=float(count))
         inputs = tuple(Inputs(7, rows[count]) for _ in range(count))
-        return run._replace(inputs=inputs, made=steps[count], joined=joined and count > 1)
+        return run._replace(inputs=inputs, batches=Batches(steps[count], joined and count > 1))
 
     return script
 

@@ -13,7 +13,7 @@ from fake_scripts import PLACE, Fake, trained
 from simstrategy.check.causes.held import Held, Traced
 from simstrategy.check.formats import as_data, played
 from simstrategy.check.scripts import check_script
-from simstrategy.check.scripts.facts import REFUSED, JudgedRun, Order, ScriptRun
+from simstrategy.check.scripts.facts import REFUSED, Batches, JudgedRun, Order, ScriptRun
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.errors import InvalidArgument
 from simstrategy.player.stops import events_of, stops_of
@@ -48,7 +48,7 @@ def test_orders_of_two_samplers_are_no_mistake(tmp_path):
     def ordered(settings):
         name = "RandomSampler" if settings.replicas == 1 else "DistributedSampler"
         run = trained(settings, 1.0 if settings.replicas == 1 else 1.7)
-        return run._replace(orders=(Order("train.py:22", name, is_shuffled),))
+        return run._replace(batches=Batches(orders=(Order("train.py:22", name, is_shuffled),)))
 
     is_shuffled = True
     report = check_script(Fake(ordered), "train.py", replicas=[1, 2])

@@ -10,7 +10,7 @@ SCRIPT = """\
 from pathlib import Path
 Path("trained").write_text("for hours")
 import tensorflow as tf
-strategy = tf.distribute.MirroredStrategy()
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
 """
 
 
@@ -66,8 +66,17 @@ def test_a_script_of_tf_distribute_is_known_by_the_strategy_that_it_makes(text, 
 def test_a_launcher_of_ranks_does_not_start_a_script_of_tf_distribute(tmp_path):
     file = tmp_path / "train.py"
     file.write_text(SCRIPT)
-    with pytest.raises(InvalidArgument, match=r"makes a tf\.distribute\.MirroredStrategy itself.*Leave --as out"):
+    with pytest.raises(
+        InvalidArgument, match=r"makes a tf\.distribute\.MultiWorkerMirroredStrategy itself.*Leave --as out"
+    ):
         require_launched(file, "python")
+    for text in (
+        "import tensorflow as tf\ntf.distribute.MirroredStrategy()",
+        "from tensorflow import d\nd.MirroredStrategy()",
+    ):
+        file.write_text(text)
+        with pytest.raises(InvalidArgument, match=r"To check it whole, leave --as out: simstrategy check .*train.py"):
+            require_launched(file, "python")
     require_launched(tmp_path / "missing.py", "python")  # which the launcher names
     file.write_text("import torch\n")
     require_launched(file, "torchrun")

@@ -167,6 +167,18 @@ class Predicted(NamedTuple):
     is_constant: bool = False
 
 
+class Batches(NamedTuple):
+    """What shows which batches a run trains on, beside `Inputs`.
+
+    made: how many steps there are. joined: whether replicas join before others, and have steps of their own time.
+    orders: of the first pass at each line.
+    """
+
+    made: int = 0
+    joined: bool = False
+    orders: tuple[Order, ...] = ()
+
+
 class ScriptRun(NamedTuple):
     """What a script did.
 
@@ -179,9 +191,8 @@ class ScriptRun(NamedTuple):
     predicted: the layers and functions that predicted, though they train. missing: path and reason of values that the
     script had and that are not among these. narrow: the coarsest dtype of `device.narrow` in which a
     detailed run that is not nudged computes; None for none. seeds: what each line seeds with, on all replicas together,
-    as a text that is equal for equal ones in any order. made: how many steps there are. joined: whether replicas join
-    before others, and have steps of their own time. orders: of the first pass at each line. is_joint: whether
-    replicas have exchanged values; True where that is not known.
+    as a text that is equal for equal ones in any order. is_joint: whether replicas have exchanged values; True where
+    that is not known.
     """
 
     error: tuple[str, str] | None
@@ -202,9 +213,7 @@ class ScriptRun(NamedTuple):
     missing: tuple[tuple[str, str], ...] = ()
     narrow: str | None = None
     seeds: tuple[tuple[str, str], ...] = ()
-    made: int = 0
-    joined: bool = False
-    orders: tuple[Order, ...] = ()
+    batches: Batches = Batches()
     is_joint: bool = True
 
 

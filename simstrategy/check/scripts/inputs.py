@@ -74,10 +74,11 @@ def joins_apart(one: ScriptRun, other: ScriptRun, counts: tuple[int, int], *, is
 
     is_stated: as of `are_other_data`.
     """
-    if not (one.joined or other.joined):
+    made = one.batches.made, other.batches.made
+    if not (one.batches.joined or other.batches.joined):
         return None
-    if one.made != other.made:
-        steps = f"with {counted(counts[0])} there are {one.made} steps, and with {counted(counts[1])} {other.made}"
+    if made[0] != made[1]:
+        steps = f"with {counted(counts[0])} there are {made[0]} steps, and with {counted(counts[1])} {made[1]}"
         return _JOINED.format(steps)
     rows = None if is_stated else _as_many_rows((*one.inputs, *other.inputs))
     return None if rows is None else _JOINED.format(f"up to its first step every replica gets {rows} rows")

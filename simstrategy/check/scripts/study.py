@@ -232,7 +232,7 @@ class ScriptStudy:
         joined = joins_apart(one, other, counts, is_stated=is_stated)
         if joined is not None:
             return "other global batches", joined
-        text = other_orders(one.orders, other.orders, counts)
+        text = other_orders(one.batches.orders, other.batches.orders, counts)
         return None if text is None else ("other orders of rows", text)
 
     def _remark_on_output(self, counts: tuple[int, int]) -> None:

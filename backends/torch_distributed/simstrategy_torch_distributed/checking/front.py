@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGTERM
 from tempfile import TemporaryDirectory
 from typing import Final, final
 
 from simstrategy.check.injection import Fault as PlantedFault
 from simstrategy.check.report import Report as CheckReport
 from simstrategy.check.scripts import check_script
-from simstrategy.check.scripts.facts import REFUSED, JudgedRun, ScriptRun, ScriptSettings
+from simstrategy.check.scripts.facts import REFUSED, Batches, JudgedRun, ScriptRun, ScriptSettings
 from simstrategy.device.narrow import coarsest
 from simstrategy_torch_distributed.checking.ends import ended_of
 from simstrategy_torch_distributed.checking.reading import found_in
@@ -133,9 +134,7 @@ class TorchrunRunner:
             found.missing,
             coarsest(found.narrow),
             found.seeds,
-            found.steps_made,
-            found.joined,
-            found.orders,
+            Batches(found.steps_made, found.joined, found.orders),
             report.record is None or report.record.is_joint,
         )
 
@@ -189,7 +188,8 @@ def _error(report: Report) -> tuple[str, str] | None:
     if report.finding is None and report.failed is None:
         return None  # what the laws of one run find is no failure
     kind = f"exit code {report.exit_code}" if report.finding is None else report.finding.error
-    if report.failed is not None and report.ranks[report.failed].text.startswith(f"{REFUSED}("):
+    ended = [one.text for one in report.ranks if one.code and one.code != -SIGTERM]  # the others are ended after them
+    if report.failed is not None and ended and ended[0].startswith(f"{REFUSED}("):
         kind = REFUSED
     parts = [report.text()] if report.finding is not None else [one.text for one in report.ranks if one.code]
     if not report.failed:
