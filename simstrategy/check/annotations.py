@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import FunctionType, NoneType, SimpleNamespace, UnionType
 from typing import Any, Final, ForwardRef, NamedTuple, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from simstrategy.check.callables import function_of
+from simstrategy.check.callables import bound_around, function_of
 from simstrategy.check.imported_names import alternatives, imported_path
 from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Strategy
@@ -60,14 +60,7 @@ def foreign_annotation(program: Callable[..., Any]) -> Foreign | None:
 
 def _names_in(function: FunctionType) -> dict[str, Any]:
     """Returns what the names of a function stand for: its module's, and those of the functions around it."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-    around = {}
-    for name, cell in cells:
-        try:
-            around[name] = cell.cell_contents
-        except ValueError:  # not bound yet
-            continue
-    return {**function.__globals__, **around}
+    return {**function.__globals__, **bound_around(function)}
 
 
 def _judged(annotation: Any, names: Mapping[str, Any]) -> Foreign | None:

@@ -6,15 +6,15 @@ A value is known by the digest of its pickle. What cannot be pickled, or takes m
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from types import FunctionType, ModuleType
 from typing import Final, final
 
-from simstrategy.check.callables import function_of
+from simstrategy.check.callables import bound_around, function_of
 from simstrategy.device import GLOBAL_GENERATORS
 
-__all__ = ["BYTES_MAX", "what_changes", "what_is_changed"]
+__all__ = ["BYTES_MAX", "what_is_changed"]
 
 BYTES_MAX: Final = 64 << 20
 """The largest pickle of a value that is compared."""
@@ -51,16 +51,12 @@ def what_is_changed(program: Callable[..., V], run: Callable[[], V]) -> str | No
     """Runs a program once more, and returns what the run has changed, as a sentence; None where nothing is known to be.
 
     run: runs it. Looked at are the globals of the module of its function, what its function has of the functions around
-    it, and the global generators of random and numpy.random.
+    it, and the global generators of modules that are loaded.
     """
     function = function_of(program)
     before = _digests(function)
     run()
-    return what_changes(before, _digests(function))
-
-
-def what_changes(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str | None:
-    """Returns the sentence that names what has another digest; None where nothing has."""
+    after = _digests(function)
     names = [name for name, found in before.items() if after.get(name, found) != found]
     return _STATED.format(names=_listed(names)) if names else None
 
@@ -85,11 +81,8 @@ def _values(function: FunctionType | None) -> Iterator[tuple[str, V]]:
         for name, value in [*function.__globals__.items()]:
             if not name.startswith("__"):
                 yield f"the global {name!r}", value
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
-            try:
-                yield f"{name!r} of the function around it", cell.cell_contents
-            except ValueError:  # nothing is assigned to it
-                continue
+        for name, value in bound_around(function).items():
+            yield f"{name!r} of the function around it", value
     for generator in GLOBAL_GENERATORS:
         module = sys.modules.get(generator.module)
         if module is not None:

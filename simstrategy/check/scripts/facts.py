@@ -17,6 +17,7 @@ from simstrategy.trace import Recording
 
 __all__ = [
     "REFUSED",
+    "Batches",
     "Ended",
     "Ending",
     "Front",

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from simstrategy.check.causes.wording import listed
 from simstrategy.check.scripts.facts import Host, ScriptRun, bits_equal
 
 __all__ = ["remarks_on"]
@@ -14,13 +15,13 @@ def remarks_on(runs: Mapping[int, ScriptRun]) -> Iterator[str]:
     apart = [count for count, run in whole.items() if count > 1 and not run.is_joint]
     if apart:
         yield (
-            f"With {_listed(apart)} replicas these exchange no values: each works alone, so agreement states "
+            f"With {listed(apart)} replicas these exchange no values: each works alone, so agreement states "
             f"nothing of distributed training."
         )
     still = [count for count, run in whole.items() if _is_still(run)]
     if still:
         yield (
-            f"With {_listed(still)} {'replicas' if still != [1] else 'replica'} no step changes a parameter, so "
+            f"With {listed(still)} {'replicas' if still != [1] else 'replica'} no step changes a parameter, so "
             f"agreement states little. Is the loss constant, or the learning rate 0?"
         )
 
@@ -32,8 +33,3 @@ def _is_still(run: ScriptRun) -> bool:
         if value.is_state:
             found[value.name].extend(value.copies[:1])
     return bool(found) and all(len(copies) > 1 and bits_equal(copies) for copies in found.values())
-
-
-def _listed(counts: list[int]) -> str:
-    *before, last = map(str, counts)
-    return f"{', '.join(before)} and {last}" if before else last
