@@ -100,6 +100,8 @@ class Outcome(NamedTuple):
     """Path and reason of values that are not equal on all replicas, of which it is not known whether they should be."""
     named: frozenset[str] = frozenset()
     """The paths of values that the program names to have them compared."""
+    untried: str = ""
+    """Why a script cannot run with this number of replicas, in few words; "" where it can, or where it is a mistake."""
 
 
 def program_folder(program: Program) -> str:

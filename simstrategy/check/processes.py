@@ -7,11 +7,13 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from simstrategy.check.executed import script_of
 from simstrategy.check.outcome import Outcome, Program, VariableKind
+from simstrategy.check.programs import DEFAULT_FUNCTION
 from simstrategy.device import available
 from simstrategy.errors import InvalidArgument, PeerFailed
 from simstrategy.launch import JobResult, Launcher
@@ -19,7 +21,7 @@ from simstrategy.short_repr import short_repr
 from simstrategy.strategy import Semantics
 from simstrategy.trace.events import read_events
 
-__all__ = ["load_outcome", "location_of", "run_in_processes", "save_outcome"]
+__all__ = ["Location", "load_outcome", "location_of", "run_in_processes", "save_outcome"]
 
 _IN_WORKER: Final = "SIMSTRATEGY_IN_WORKER"
 _LINES: Final = 15
@@ -40,12 +42,12 @@ def run_in_processes(
         )
     if not timeout_s > 0:
         raise InvalidArgument(f"A time limit is a number of seconds above 0, got {short_repr(timeout_s)}.")
-    file, function = location_of(program)
+    location = location_of(program)
     with Launcher(workers, preload=_modules(backend)) as launcher:
         target = str(launcher.folder / "outcome")
         ended = launcher.run(
             "simstrategy.check.worker:main",
-            [file, function, backend, semantics.name, replicas, target],
+            [*location, backend, semantics.name, replicas, target],
             timeout_s=timeout_s,
             environment={_IN_WORKER: "1"},
         )
@@ -61,15 +63,24 @@ def _modules(backend: str) -> Sequence[str]:
     return () if found is None else (found.module,)
 
 
-def location_of(program: Callable[..., Any]) -> tuple[str, str]:
-    """Returns file and name of a function at the top level of a file.  Raises InvalidArgument for another one."""
+class Location(NamedTuple):
+    """Where a program is, as `load_program` takes it in another process.  arguments: of a script."""
+
+    file: str
+    function: str
+    arguments: tuple[str, ...] = ()
+
+
+def location_of(program: Callable[..., Any]) -> Location:
+    """Returns where a script is, or a function at the top level of a file.  Raises InvalidArgument for another one."""
     code = getattr(program, "__code__", None)
     name = getattr(program, "__qualname__", "")
     if code is None or not name.isidentifier() or not Path(code.co_filename).is_file():
         raise InvalidArgument(
             f"{short_repr(program)} cannot run in other processes. Define it as a function at the top level of a file."
         )
-    return str(Path(code.co_filename).resolve()), name
+    script, file = script_of(program), str(Path(code.co_filename).resolve())
+    return Location(file, name) if script is None else Location(file, DEFAULT_FUNCTION, script.arguments)
 
 
 def _require_success(ended: Sequence[JobResult], timeout_s: float) -> None:

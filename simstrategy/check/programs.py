@@ -4,16 +4,17 @@ import importlib.util
 import re
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from simstrategy.check.executed import is_executed, script_in
 from simstrategy.check.outcome import Program
-from simstrategy.check.script_programs import makes_mirrored, script_program
-from simstrategy.check.sources import lacks, parsed, strategy_of
+from simstrategy.check.sources import LAUNCHED, MOSTLY_READ, imported_by, lacks, parsed, strategy_of
 from simstrategy.device import INSTALL_HINTS, install_advice
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 
-__all__ = ["load_program", "require_launched"]
+__all__ = ["DEFAULT_FUNCTION", "load_program", "require_launched"]
 
 _BRINGS: Final = {
     "tensorflow": INSTALL_HINTS["tensorflow"],
@@ -30,6 +31,7 @@ _MESH: Final = "mesh: jax.sharding.Mesh"
 _PARAMETERS: Final = (
     (b"tf.distribute", "strategy: tf.distribute.Strategy"),
     (b"import jax", _MESH),
+    (b"from jax", _MESH),
 )
 """What a script of another library has in it, and the parameter of a program for that library."""
 
@@ -49,29 +51,31 @@ _SCRIPT: Final = (
 )
 
 
-_DEFAULT: Final = "program"
+DEFAULT_FUNCTION: Final = "program"
 """The name of the function that is asked for where none is given."""
 
 
-def load_program(file: str | Path, function: str = _DEFAULT) -> Program:
+def load_program(file: str | Path, function: str = DEFAULT_FUNCTION, arguments: Sequence[str] = ()) -> Program:
     """Returns a function of a Python file, which is executed with its folder on the import path.
 
-    A script that makes a MirroredStrategy itself is a program as a whole (J-116). Another script whose text does not
-    have the function's name is not executed (J-109). Raises
-    InvalidArgument for a missing file or function, BackendUnavailable where the file imports the library of a backend
-    that is not installed, and whatever else the file raises.
+    A script of TensorFlow or JAX that makes its own devices' strategy or mesh is a program as a whole (J-116, J-117).
+    arguments: of such a script. Another script whose text does not have the function's name is not executed (J-109).
+    Raises InvalidArgument for a missing file or function, and for arguments that nothing takes; BackendUnavailable
+    where the file imports the library of a backend that is not installed, and whatever else the file raises.
     """
     path = _regular_file(file, function)
     spec = importlib.util.spec_from_file_location(f"program_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise InvalidArgument(f"{file} is not a Python file. Give one that defines {function}(strategy).")
-    source = path.read_bytes()
-    if any(sign in source for sign in _SCRIPTS) and lacks(source, function):  # it would train before it is refused
-        tree = parsed(source) if function == _DEFAULT else None
-        if tree is None or not makes_mirrored(tree):
-            raise _undefined(path, file, function)
+    script = _script_in(path, function, arguments)
+    if script is not None:
         _import_beside(path)
-        return script_program(path, tree)
+        return script
+    if arguments:
+        raise InvalidArgument(
+            f"{file} is no script that a check executes whole, and a function {function}(strategy) takes no arguments "
+            f"of the command line, got {' '.join(arguments)}. For a script that torchrun starts, add --as torchrun."
+        )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     _import_beside(path)
@@ -100,6 +104,24 @@ def load_program(file: str | Path, function: str = _DEFAULT) -> Program:
     return program
 
 
+def _script_in(path: Path, function: str, arguments: Sequence[str]) -> Program | None:
+    """Returns the program that a script is as a whole; None for a file that may define the function.
+
+    Raises InvalidArgument for another script: it would train before it is refused.
+    """
+    source = path.read_bytes()
+    tree = parsed(source) if any(sign in source for sign in _SCRIPTS) else None
+    if tree is None:
+        return None
+    if function == DEFAULT_FUNCTION and lacks(tree, function, unless=MOSTLY_READ):
+        script = script_in(path, tree, arguments)
+        if script is not None:
+            return script
+    if lacks(tree, function):
+        raise _undefined(path, path, function)
+    return None
+
+
 def _import_beside(path: Path) -> None:
     """Puts the folder of a file on the import path, as Python does for a script."""
     if str(path.parent) not in sys.path:
@@ -107,21 +129,23 @@ def _import_beside(path: Path) -> None:
 
 
 def require_launched(file: str | Path, launcher: str) -> None:
-    """Raises InvalidArgument for a script of tf.distribute: the launcher would start processes that it does not need.
+    """Raises InvalidArgument for a script of tf.distribute or JAX: the launcher would start processes that do nothing.
 
     launcher: as of `--as`. What is no file is left to the launcher.
     """
     path = Path(file)
-    source = path.read_bytes() if path.is_file() else b""
-    tree, made = parsed(source), strategy_of(source)
-    is_mirrored = tree is not None and makes_mirrored(tree)
-    if made is None and not is_mirrored:
+    tree = parsed(path.read_bytes()) if path.is_file() else None
+    if tree is None or imported_by(tree) & LAUNCHED:
         return
-    what = f"{file} makes a {made or 'MirroredStrategy'} itself, whose replicas --as {launcher} does not start."
-    if is_mirrored:
+    made = strategy_of(tree)
+    whole = is_executed(tree)
+    if made is None and not whole:
+        return
+    what = f"{file} makes its {made or 'strategy or mesh'} itself, whose replicas --as {launcher} does not start."
+    if whole:
         raise InvalidArgument(f"{what} To check it whole, leave --as out: simstrategy check {file}")
     parameter = _PARAMETERS[0][1]
-    advice = _SCRIPT.format(function=_DEFAULT, parameter=parameter, name=parameter.partition(":")[0])
+    advice = _SCRIPT.format(function=DEFAULT_FUNCTION, parameter=parameter, name=parameter.partition(":")[0])
     raise InvalidArgument(f"{what} Leave --as out. {advice}")
 
 

@@ -3,34 +3,36 @@
 import ast
 from typing import Any, Final
 
-__all__ = ["LAUNCHED", "imported_by", "lacks", "parsed", "strategy_of"]
+__all__ = ["LAUNCHED", "MOSTLY_READ", "imported_by", "lacks", "parsed", "strategy_of", "words_of"]
 
 _DYNAMIC: Final = frozenset(("exec", "eval", "globals", "locals", "vars", "setattr", "__getattr__"))
 """Names by which a file may define others that its text does not have."""
+
+MOSTLY_READ: Final = frozenset(("locals", "vars", "setattr"))
+"""Those of these names with which scripts read or change other objects than their own module."""
 
 LAUNCHED: Final = frozenset(("torch",))
 """Libraries whose scripts a launcher starts."""
 
 
-def lacks(source: bytes, name: str) -> bool:
+def lacks(tree: ast.Module | None, name: str, *, unless: frozenset[str] = frozenset()) -> bool:
     """Returns whether a file certainly defines no such name: its text has the name nowhere, and no way to make it.
 
-    False for a text that is no Python: to run it names the line.
+    tree: as `parsed` returns it; False for None, a text that is no Python: to run it names the line.
+    unless: names of ways that do not count.
     """
-    tree = parsed(source)
     if tree is None:
         return False
-    words = {word for node in ast.walk(tree) for word in _words(node)}
-    return name not in words and "*" not in words and not words & _DYNAMIC
+    words = words_of(tree)
+    return name not in words and "*" not in words and not words & (_DYNAMIC - unless)
 
 
-def strategy_of(source: bytes) -> str | None:
+def strategy_of(tree: ast.Module | None) -> str | None:
     """Returns how a script of TensorFlow makes a strategy of its own, such as "tf.distribute.MirroredStrategy".
 
-    None where it makes none, and where it names torch: then torch's launcher may be the right one for it.
+    tree: as of `lacks`. None where it makes none, and where it names torch: then torch's launcher may be the right one.
     """
-    tree = parsed(source)
-    if tree is None or any(word.partition(".")[0] in LAUNCHED for node in ast.walk(tree) for word in _words(node)):
+    if tree is None or any(word.partition(".")[0] in LAUNCHED for word in words_of(tree)):
         return None
     calls = [ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return next((one for one in calls if "distribute." in one and one.endswith("Strategy")), None)
@@ -53,6 +55,11 @@ def parsed(source: bytes) -> ast.Module | None:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+def words_of(tree: ast.Module) -> frozenset[str]:
+    """Returns the texts of a file: names, attributes, aliases, and constants that are texts."""
+    return frozenset(word for node in ast.walk(tree) for word in _words(node))
 
 
 def _words(node: ast.AST) -> list[str]:

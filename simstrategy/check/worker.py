@@ -13,9 +13,11 @@ from simstrategy.strategy import PROFILES, Strategy, group_of
 from simstrategy.trace import Trace
 
 
-def main(file: str, function: str, backend_name: str, semantics: str, replicas: int, target: str) -> None:
+def main(
+    file: str, function: str, arguments: list[str], backend_name: str, semantics: str, replicas: int, target: str
+) -> None:
     """Runs one worker.  The arguments come from `processes.py`, the rank from the launcher."""
-    program = load_program(file, function)
+    program = load_program(file, function, arguments)
     with closing(open_backend(backend_name, replicas=replicas)) as backend:
         trace = Trace(root=program_folder(program))
         probe = GroupCallProbe(backend, trace)

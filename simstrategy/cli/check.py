@@ -141,11 +141,11 @@ def _run(context: typer.Context, libraries: Sequence[str], settings: Mapping[str
         given |= {"same_output": of_script["same_output"] or None, "faults": words(of_script["faults"])}
         return partial(check_script, front, str(program), **given)
     require_no_script(of_script)
-    return partial(_loaded, program, **settings)
+    return partial(_loaded, program, of_script["arguments"] or (), **settings)
 
 
-def _loaded(program: Path, function: str, **settings: Any) -> Report:
-    return run_check(load_program(program, function), **settings)
+def _loaded(program: Path, arguments: Sequence[str], function: str, **settings: Any) -> Report:
+    return run_check(load_program(program, function, arguments), **settings)
 
 
 def _checked(program: Path, run: Callable[..., Report], *, quiet: bool) -> Report:

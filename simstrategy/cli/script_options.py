@@ -33,13 +33,8 @@ def settings_of_script(settings: Mapping[str, Any]) -> dict[str, Any]:
 def require_no_script(given: Mapping[str, Any]) -> None:
     """Raises InvalidArgument for options of scripts that a function of a strategy does not have.
 
-    given: arguments, same_output, faults, module and device; empty where they are left out.
+    given: same_output, faults, module and device; empty where they are left out.
     """
-    if given["arguments"]:
-        raise InvalidArgument(
-            f"A function program(strategy) takes no arguments of the command line, got {' '.join(given['arguments'])}. "
-            f"For a script that torchrun starts, add --as torchrun."
-        )
     for name, instead in OF_SCRIPTS.items():
         if given[name]:
             raise InvalidArgument(f"--{name.replace('_', '-')} is for scripts: add --as torchrun, or {instead}.")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from simstrategy.check.scripts import fronts
 from simstrategy.check.scripts.fronts import front_named
 from simstrategy.check.scripts.printed import numbers_in, pattern_of
-from simstrategy.check.scripts.templates import filled, require_names
+from simstrategy.check.templates import filled, require_names
 from simstrategy.cli.app import app_for
 from simstrategy.errors import BackendUnavailable, InvalidArgument
 

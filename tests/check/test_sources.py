@@ -3,7 +3,7 @@
 import pytest
 
 from simstrategy.check.programs import load_program, require_launched
-from simstrategy.check.sources import lacks, strategy_of
+from simstrategy.check.sources import lacks, parsed, strategy_of
 from simstrategy.errors import InvalidArgument
 
 SCRIPT = """\
@@ -40,11 +40,11 @@ def test_a_script_without_the_function_is_refused_before_it_runs(tmp_path, monke
     ],
 )
 def test_a_file_that_may_define_the_function_is_run(text):
-    assert not lacks(text.encode(), "program")
+    assert not lacks(parsed(text.encode()), "program")
 
 
 def test_a_file_that_names_the_function_in_a_comment_alone_lacks_it():
-    assert lacks(b"'''A program of TensorFlow.'''  # program\nmain = print", "program")
+    assert lacks(parsed(b"'''A program of TensorFlow.'''  # program\nmain = print"), "program")
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_file_that_names_the_function_in_a_comment_alone_lacks_it():
     ],
 )
 def test_a_script_of_tf_distribute_is_known_by_the_strategy_that_it_makes(text, made):
-    found = strategy_of(text.encode())
+    found = strategy_of(parsed(text.encode()))
     assert found is None if made is None else found is not None and found.startswith(made.removesuffix(".*"))
 
 
@@ -67,7 +67,7 @@ def test_a_launcher_of_ranks_does_not_start_a_script_of_tf_distribute(tmp_path):
     file = tmp_path / "train.py"
     file.write_text(SCRIPT)
     with pytest.raises(
-        InvalidArgument, match=r"makes a tf\.distribute\.MultiWorkerMirroredStrategy itself.*Leave --as out"
+        InvalidArgument, match=r"makes its tf\.distribute\.MultiWorkerMirroredStrategy itself.*Leave --as out"
     ):
         require_launched(file, "python")
     for text in (

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from simstrategy.check import Report, Row
 from simstrategy.check.annotations import foreign_annotation
+from simstrategy.check.executed import script_of
 from simstrategy.check.judging import judge_runs
-from simstrategy.check.laws import OF_RUNS
+from simstrategy.check.laws import OF_RUNS, OF_SCRIPTS
 from simstrategy.check.laws.in_processes import in_processes
 from simstrategy.check.runs import Settings
 from simstrategy.errors import InvalidArgument, Unsupported
@@ -75,7 +76,8 @@ def replicas_agree(
     def workers(runs: TensorFlowRuns) -> Iterator[Row]:
         return in_processes(runs, worker_runs(runs), with_state="state" in laws)
 
-    return judge_runs(runs, OF_RUNS, laws, require, on_row, workers=workers)
+    named = OF_RUNS if script_of(program) is None else OF_SCRIPTS
+    return judge_runs(runs, named, laws, require, on_row, workers=workers)
 
 
 _IN_PROCESSES: Final = ("MultiWorkerMirroredStrategy", "CollectiveAllReduceStrategy")

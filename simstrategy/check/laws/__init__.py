@@ -7,6 +7,7 @@ Those of `BY_NAME` take one with a reference, and need not yield a row where the
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from simstrategy.check.laws.as_they_are import of_scripts
 from simstrategy.check.laws.backends import backends
 from simstrategy.check.laws.compiled import compiled
 from simstrategy.check.laws.coverage import coverage
@@ -23,7 +24,7 @@ from simstrategy.check.row import Row
 from simstrategy.check.runs import RecordedRuns, RepeatedRuns
 from simstrategy.check.study import Study
 
-__all__ = ["ALWAYS", "BY_NAME", "OF_REPEATED", "OF_RUNS", "Law", "repeat"]
+__all__ = ["ALWAYS", "BY_NAME", "OF_REPEATED", "OF_RUNS", "OF_SCRIPTS", "Law", "repeat"]
 
 Law = Callable[[Study], Iterator[Row]]
 
@@ -44,6 +45,9 @@ BY_NAME: Final[dict[str, Law]] = {
 
 OF_RUNS: Final[dict[str, Callable[[RecordedRuns], Iterator[Row]]]] = {"replicas": replicas, "state": state_in_process}
 """The laws that need no more than `RecordedRuns`, by name: programs for other libraries are judged by them."""
+
+OF_SCRIPTS: Final[dict[str, Callable[[RecordedRuns], Iterator[Row]]]] = {**OF_RUNS, "replicas": of_scripts}
+"""The laws of scripts that a check executes as they are."""
 
 OF_REPEATED: Final[dict[str, Callable[[RepeatedRuns], Iterator[Row]]]] = {
     **OF_RUNS,

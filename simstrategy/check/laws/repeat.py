@@ -26,4 +26,6 @@ def repeated(runs: Runs, count: int) -> Row:
     row = reference_row(
         runs.reference, str(count), (found.first,), (found.again,), [found.one_ulp], allow_errors=allowed
     )
+    if found.first.untried and row.problem is not None:
+        return row._replace(problem=None, undecided=f"the script {row.problem}", why=found.first.untried)
     return shown_in(row, (of_replicas(count),))

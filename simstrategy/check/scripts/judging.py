@@ -25,8 +25,8 @@ from simstrategy.check.scripts.faults import faults_of_script, require_kinds
 from simstrategy.check.scripts.printed import pattern_of
 from simstrategy.check.scripts.remarks import remarks_on
 from simstrategy.check.scripts.study import ScriptStudy
-from simstrategy.check.scripts.templates import REPLICAS, require_names
 from simstrategy.check.shown import Way, of_replicas
+from simstrategy.check.templates import REPLICAS, require_names
 from simstrategy.check.validation import OnRow, arguments_of, exemptions_of
 from simstrategy.errors import InvalidArgument
 from simstrategy.schedules import InOrder

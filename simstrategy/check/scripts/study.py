@@ -23,8 +23,8 @@ from simstrategy.check.scripts.own_folders import OwnFolders
 from simstrategy.check.scripts.predicting import with_layers
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.check.scripts.shards import shards_of, with_whole
-from simstrategy.check.scripts.templates import REPLICAS, are_shares, filled
 from simstrategy.check.shown import Way
+from simstrategy.check.templates import REPLICAS, are_shares, filled
 from simstrategy.device.narrow import coarsest
 from simstrategy.errors import Unsupported
 from simstrategy.sim import ORDERS

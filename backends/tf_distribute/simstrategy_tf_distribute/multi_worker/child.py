@@ -50,7 +50,7 @@ def _answer(job: Job, place: Place, reporter: Reporter) -> Answer | str:
     watch(strategy.extended, announcer, observation)
     begin(job.seed)
     try:
-        program = load_program(job.file, job.function)
+        program = load_program(job.file, job.function, job.arguments)
     except Exception as error:  # noqa: BLE001 - whatever the file raises
         where = raised_where(error, with_text=False)
         name = Path(job.file).name

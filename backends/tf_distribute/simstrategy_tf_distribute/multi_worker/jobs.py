@@ -11,13 +11,14 @@ class Job(NamedTuple):
     """One run of one function of one file, in all workers.
 
     seed: of Keras and TensorFlow. recorded: whether calls in compiled functions are reported and their values recorded;
-    XLA does not compile functions with either.
+    XLA does not compile functions with either. arguments: of a script.
     """
 
     file: str
     function: str
     seed: int
     recorded: bool = True
+    arguments: tuple[str, ...] = ()
 
 
 class Heard(NamedTuple):

@@ -37,7 +37,8 @@ class _Starter:
 
     def __init__(self, one_process: TensorFlowRuns) -> None:
         self._one_process = one_process
-        self._job = Job(*location_of(one_process.program), one_process.seed)
+        file, function, arguments = location_of(one_process.program)
+        self._job = Job(file, function, one_process.seed, arguments=arguments)
         self._workers = start_workers()
 
     def close(self) -> None:

@@ -2,17 +2,21 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from simstrategy.check import Report, Row
 from simstrategy.check.annotations import foreign_annotation
+from simstrategy.check.executed import script_of
 from simstrategy.check.judging import judge_runs
-from simstrategy.check.laws import OF_REPEATED
+from simstrategy.check.laws import OF_REPEATED, OF_SCRIPTS
+from simstrategy.check.laws.as_they_are import of_scripts
 from simstrategy.check.laws.in_processes import in_processes
 from simstrategy.check.runs import Settings
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.strategy import Semantics
 from simstrategy_xla.mesh_check.runs import MeshRuns
+from simstrategy_xla.mesh_check.script_runs import NOTHING_KEPT
 from simstrategy_xla.mesh_check.workers.runs import worker_runs
 
 __all__ = ["programs_agree"]
@@ -63,13 +67,18 @@ def programs_agree(
             f"The program takes a {found.text}, and programs of JAX are checked with a jax.sharding.Mesh: let it take "
             f"one, as in program(mesh: jax.sharding.Mesh)."
         )
-    settings = settings._replace(nothing=_NOTHING, undeclared=_UNDECLARED, unequal=_UNEQUAL)
+    is_script = script_of(program) is not None
+    nothing = NOTHING_KEPT if is_script else _NOTHING
+    settings = settings._replace(nothing=nothing, undeclared=_UNDECLARED, unequal=_UNEQUAL)
     runs = MeshRuns(program, axes_of(program), replicas, settings)
 
     def workers(one_process: MeshRuns) -> Iterator[Row]:
         return in_processes(one_process, worker_runs(one_process), with_state="state" in laws)
 
-    return judge_runs(runs, OF_REPEATED, laws, require, on_row, _WORDS, workers=workers, record=runs.recorded_again)
+    named: dict[str, Callable[[MeshRuns], Iterator[Row]]] = {**OF_REPEATED}
+    if is_script:
+        named = {**OF_SCRIPTS, "replicas": partial(of_scripts, grown=runs.grown)}
+    return judge_runs(runs, named, laws, require, on_row, _WORDS, workers=workers, record=runs.recorded_again)
 
 
 def axes_of(program: Callable[..., Any]) -> tuple[str, ...]:

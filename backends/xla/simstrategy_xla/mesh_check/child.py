@@ -55,7 +55,7 @@ def _answer(job: Job, channel: Channel) -> Answer:
     noted = Noted(rules)
     watch = Watch(rules, lines=ways[0] == "lines") if ways[0] else None
     try:
-        program = load_program(job.file, job.function)
+        program = load_program(job.file, job.function, job.arguments)
     except Exception as error:  # noqa: BLE001 - whatever the file raises
         return Answer((), load_problem(error, job, f"in a process with {job.replicas} host devices"))
     found: list[Found] = []

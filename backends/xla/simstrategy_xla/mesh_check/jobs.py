@@ -55,7 +55,7 @@ class Run(NamedTuple):
 class Job(NamedTuple):
     """Runs of one function of one file, in one process, on one number of devices.
 
-    axes: the names of the mesh's axes; the first one has all devices.
+    axes: the names of the mesh's axes; the first one has all devices. arguments: of a script.
     """
 
     file: str
@@ -63,6 +63,7 @@ class Job(NamedTuple):
     axes: tuple[str, ...]
     replicas: int
     runs: tuple[Run, ...]
+    arguments: tuple[str, ...] = ()
 
 
 class Saved(NamedTuple):
@@ -152,7 +153,8 @@ class Found(NamedTuple):
     copies: of arrays of which several devices have one value: path and number of the copies. unequal: the copies […] of
     those that are not equal. by_device: paths of arrays with a row for each device. error, notes, events: as of an
     `Outcome`. dtypes: that its compiled programs compute with. printed: what it printed. spread: arrays of which other
-    processes have parts or copies; in `contents` an empty array stands for each.
+    processes have parts or copies; in `contents` an empty array stands for each. sizes: of a script, how many elements
+    the arrays have that calls in its loops take, by name.
     """
 
     contents: Contents
@@ -167,6 +169,7 @@ class Found(NamedTuple):
     saved: Saved | None
     record: Record | None
     spread: Mapping[str, Spread] = {}
+    sizes: Mapping[str, int] = {}
 
 
 class Answer(NamedTuple):

@@ -55,7 +55,8 @@ class ProgramJobs:
 
     def job(self, *runs: Run) -> Job:
         """Returns what a process is given to make runs, all on one number of devices."""
-        return Job(*self._place, self._axes, len(runs[0].order), runs)
+        file, function, arguments = self._place
+        return Job(file, function, self._axes, len(runs[0].order), runs, arguments)
 
     def made(self, *runs: Run) -> Sequence[Found | Failure]:
         """Returns what runs gave, made in one process; as many failures where it ended without an answer.

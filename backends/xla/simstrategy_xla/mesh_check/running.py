@@ -16,14 +16,16 @@ import numpy as np
 from jax.sharding import Mesh
 
 from simstrategy.check.checkpoint import Checkpoint, takes_checkpoint
+from simstrategy.check.executed import Kept
 from simstrategy.check.folder import same_folder
 from simstrategy.run import raised_where
 from simstrategy.short_repr import error_text
 from simstrategy_xla.mesh_check.error_texts import shown_text
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run, Saved
 from simstrategy_xla.mesh_check.results import Result, result_of
+from simstrategy_xla.mesh_check.trained import sizes_in, trained_in
 
-__all__ = ["COMPILED_BYTES_MAX", "choose_devices", "keep_compiled", "load_problem", "run_once"]
+__all__ = ["COMPILED_BYTES_MAX", "DIVIDED", "FIXED", "choose_devices", "keep_compiled", "load_problem", "run_once"]
 
 _CONFIG: Final[Any] = jax.config
 _OF_AXES: Final = ("unbound axis name", "is not found in mesh", "must refer to an axis")
@@ -31,9 +33,14 @@ _INDIVISIBLE: Final = re.compile(
     r"not evenly divisible by the corresponding mesh axis|should be\s+divisible by \d|tiling factors: \[|"
     r"cannot reshape array of .* into shape \((?P<first>\d+),|array split does not result in an equal division"
 )
-_DIVIDED: Final = (
+_COUNTED: Final = re.compile(r"Number of devices (?P<one>\d+) must be|cannot reshape array of size (?P<other>\d+) into")
+DIVIDED: Final = (
     "Choose a size, as of the batch, that every number of devices divides: 1, 2, 3 and 4 divide 12. Or leave numbers "
     "out, as by --replicas 1,2"
+)
+FIXED: Final = (
+    "The program makes a mesh of a fixed number of devices. Make it of as many as there are, len(jax.devices()), or "
+    "choose numbers with which it runs, as by --replicas 4,8"
 )
 _FLAG: Final = "--xla_force_host_platform_device_count"
 COMPILED_BYTES_MAX: Final = 256 << 20
@@ -81,7 +88,7 @@ def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
     given = run.arguments if checkpoint is None else {**run.arguments, "checkpoint": checkpoint}
     error: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
-    result = Result.none()
+    result, sizes = Result.none(), {}
     with same_folder(), _printed() as printed:
         try:
             value = functools.partial(program, **given)(mesh)
@@ -91,14 +98,15 @@ def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
             error = (type(caught).__name__, shown_text(caught))
             notes = (raised_where(caught, with_text=False), *_advice(caught, job, len(devices)))
         else:
-            result = result_of(value, devices)
+            sizes = sizes_in(value) if isinstance(value, Kept) else {}
+            result = result_of(trained_in(value) if isinstance(value, Kept) else value, devices)
     saved = None if checkpoint is None else Saved(checkpoint.saved, checkpoint.saves, checkpoint.restored)
     shown = result.contents, result.copies, result.unequal, result.by_device
-    return Found(*shown, error, notes, (), (), printed.getvalue(), saved, None, result.spread)
+    return Found(*shown, error, notes, (), (), printed.getvalue(), saved, None, result.spread, sizes)
 
 
 def _advice(error: BaseException, job: Job, devices: int) -> tuple[str, ...]:
-    """Returns what to do about an error over the names of axes, or a size that devices do not divide; else ().
+    """Returns what to do about an error over the names of axes, a number of devices, or a size; else ().
 
     JAX has several texts for a name that no axis has, and an assertion without a text where `psum` gets one.
     """
@@ -106,7 +114,10 @@ def _advice(error: BaseException, job: Job, devices: int) -> tuple[str, ...]:
     last = traceback.extract_tb(error.__traceback__)[-1:]
     size = _INDIVISIBLE.search(text)
     if size is not None and size["first"] in (None, str(devices)):
-        return (_DIVIDED,)
+        return (DIVIDED,)
+    fixed = _COUNTED.search(text)
+    if fixed is not None and str(devices) in fixed.groups():
+        return (FIXED,)
     theirs = isinstance(error, AssertionError) and not text and not any("assert" in (one.line or "") for one in last)
     if not theirs and not any(sign in text for sign in _OF_AXES):
         return ()

@@ -15,6 +15,7 @@ from simstrategy.check.causes.facts import Cause
 from simstrategy.check.checkpoint import Checkpoint
 from simstrategy.check.compare import NUDGES, compare, exactly, sensitivity
 from simstrategy.check.distances import is_float
+from simstrategy.check.executed import script_of
 from simstrategy.check.outcome import Outcome, program_folder
 from simstrategy.check.runs import Measured, Settings, agree
 from simstrategy.check.shown import Way
@@ -28,6 +29,7 @@ from simstrategy_xla.mesh_check.processes import Failure
 from simstrategy_xla.mesh_check.program_jobs import ProgramJobs
 from simstrategy_xla.mesh_check.recorded import recorded_run
 from simstrategy_xla.mesh_check.records import Records
+from simstrategy_xla.mesh_check.script_runs import compared_names, grown_in, left_out, untried_by, without
 
 __all__ = ["MeshRuns"]
 
@@ -61,6 +63,7 @@ class MeshRuns:
         self._rows: frozenset[str] = frozenset()
         self._state: frozenset[str] = frozenset()
         self._unsettled: frozenset[str] = frozenset()
+        self._left: frozenset[str] | None = None if script_of(program) is None else frozenset()
         self._measured: dict[int, Measured] = {}
         self._records = Records(program, self._jobs, self._found)
         self._moved_sums = MovedSums(self._jobs, self._records, self._outcome, settings.exempt)
@@ -147,8 +150,15 @@ class MeshRuns:
             (found,) = self._jobs.made(self._jobs.run(replicas, order=order))
             yield Way(name, replicas), self._outcome(found)
 
-    def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
+    def grown(self, counts: tuple[int, int]) -> str | None:
+        """Returns which batch of a script grows with the number of devices, as a sentence; None where none does."""
+        one, other = [self._found.get(count) for count in counts]
+        return grown_in(one, other, counts) if isinstance(one, Found) and isinstance(other, Found) else None
+
+    def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the program again, with recorded values, and returns why two runs differ."""
+        if self.grown(counts) is not None:
+            return None
         return self._records.explain(counts, arguments)
 
     # The runs.
@@ -164,6 +174,7 @@ class MeshRuns:
         diverged = [one for count in self.replicas for one in self._diverged(count)]
         self._state = frozenset(path for path, partakes in diverged if partakes)
         self._unsettled = frozenset(path for path, _ in diverged) - self._state
+        self._leave_out()
         one, again = map(self._outcome, both)
         made = {first: also_moved(Measured(one, again, (), ()), map(self._outcome, moved))}
         made |= {count: self._unrepeated(count) for count in others}
@@ -226,10 +237,21 @@ class MeshRuns:
         if unequal:
             yield from [one for one in self._records.diverged(count).items() if one[0] in unequal]
 
+    def _leave_out(self) -> None:
+        """Chooses what of a script is not compared."""
+        ended = {count: one for count, one in self._found.items() if isinstance(one, Found) and one.error is None}
+        if self._left is not None and ended:
+            self._left = left_out([*ended.values()], self._rows, self._state | self._unsettled)
+            text = compared_names(ended, self._left)
+            self.notes += [text] if text else []
+
     def _outcome(self, found: Found | Failure) -> Outcome:
-        return (
-            failed(found) if isinstance(found, Failure) else outcome_of(found, self._rows, self._state, self._unsettled)
-        )
+        if isinstance(found, Failure):
+            return failed(found)
+        if self._left is None:
+            return outcome_of(found, self._rows, self._state, self._unsettled)
+        outcome = outcome_of(without(found, self._left), self._rows, self._state, self._unsettled)
+        return outcome._replace(untried=untried_by(found))
 
 
 def _nudges(plain: Run) -> list[Run]:

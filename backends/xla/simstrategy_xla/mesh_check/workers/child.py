@@ -35,7 +35,7 @@ def _answer(job: Job, place: Place, reporter: Reporter) -> Found | str:
     Launches(reporter).watch()
     noted = Noted(Rules())
     try:
-        program = load_program(job.file, job.function)
+        program = load_program(job.file, job.function, job.arguments)
     except Exception as error:  # noqa: BLE001 - whatever the file raises
         return load_problem(error, job, f"in worker {place.worker}")
     noted.clear()

@@ -7,9 +7,9 @@ from types import ModuleType
 import pytest
 
 from simstrategy.check.annotations import foreign_annotation
+from simstrategy.check.executed.mirrored import makes_mirrored
 from simstrategy.check.outcome import program_name
 from simstrategy.check.programs import load_program
-from simstrategy.check.script_programs import makes_mirrored
 from simstrategy.errors import InvalidArgument
 
 SCRIPT = """\

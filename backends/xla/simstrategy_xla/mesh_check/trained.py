@@ -1,0 +1,104 @@
+"""What a script of JAX trains: of the names that it keeps, the arrays of floats, by name and path."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from simstrategy.check.executed import Kept
+
+__all__ = ["sizes_in", "trained_in"]
+
+_CONTAINERS: Final = (jax.Array, list, tuple, dict)
+"""What a call that takes it does not change in place, or holds a batch."""
+
+_BATCHES: Final = (jax.Array, np.ndarray, list, tuple, dict)
+_HELD: Final = (jax.Array, np.ndarray)
+
+Path = tuple[Any, ...]
+
+
+def trained_in(kept: Kept) -> dict[str, Any]:
+    """Returns nests of arrays […] of floats, each array once, by the name that holds it.
+
+    Of what a call takes it is objects alone, such as a module of Flax: calls change these in place.
+
+    >>> kept = Kept()
+    >>> kept.keep("params of main", {"w": jnp.ones(2), "step": 3}, True)
+    >>> trained_in(kept)
+    {'params of main': {'w': Array([1., 1.], dtype=float32)}}
+    """
+    found: dict[str, Any] = {}
+    seen: set[int] = set()
+    objects = {name: one for name, one in kept.taken.items() if not isinstance(one, _CONTAINERS)}
+    for name, value in {**objects, **kept.fed_back}.items():
+        for path, array in _arrays_in(value):
+            if id(array) not in seen:
+                seen.add(id(array))
+                _put(found, (name, *path), array)
+    return found
+
+
+def sizes_in(kept: Kept) -> dict[str, int]:
+    """Returns how many elements the arrays have that calls take and do not give back, by the name that holds them.
+
+    Keys of random numbers are left out, and arrays of which each device has a copy as a row: there are as many of them
+    as devices.
+
+    >>> kept = Kept()
+    >>> kept.keep("x of main", np.ones((4, 3)), False)
+    >>> sizes_in(kept)
+    {'x of main': 12}
+    """
+    found = {}
+    for name, value in kept.taken.items():
+        if name not in kept.fed_back and isinstance(value, _BATCHES):
+            arrays = [one for one in jax.tree_util.tree_leaves(value) if isinstance(one, _HELD)]
+            size = sum(one.size for one in arrays if _is_of_a_batch(one))
+            if size:
+                found[name] = size
+    return found
+
+
+def _is_of_a_batch(array: Any) -> bool:
+    if isinstance(array, jax.core.Tracer) or array.dtype == np.uint32 or not array.ndim:
+        return False
+    if isinstance(array, np.ndarray):
+        return True
+    if array.is_deleted() or jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+        return False
+    rows = [shard for shard in array.addressable_shards if shard.data.shape == (1, *array.shape[1:])]
+    return len(rows) < len(array.sharding.device_set) or len({np.asarray(one.data).tobytes() for one in rows}) > 1
+
+
+def _arrays_in(value: Any) -> Iterator[tuple[Path, jax.Array]]:
+    try:
+        leaves, _ = jax.tree_util.tree_flatten_with_path(value)
+    except Exception:  # noqa: BLE001 - keys of a dictionary that have no order, or what a class of the program raises
+        return
+    for path, leaf in leaves:
+        if _is_trained(leaf):
+            yield tuple(_key(one) for one in path), leaf
+
+
+def _is_trained(leaf: Any) -> bool:
+    """Returns whether a leaf is an array of floats that has values: none of a traced function, and none given away."""
+    if not isinstance(leaf, jax.Array) or isinstance(leaf, jax.core.Tracer):
+        return False
+    return jnp.issubdtype(leaf.dtype, jnp.inexact) and not leaf.is_deleted()
+
+
+def _key(entry: Any) -> Any:
+    for name in ("key", "idx", "name"):
+        if hasattr(entry, name):
+            return getattr(entry, name)
+    return str(entry)
+
+
+def _put(found: dict[str, Any], path: Path, array: jax.Array) -> None:
+    *outer, last = path
+    for key in outer:
+        found = found.setdefault(key, {})
+    found[last] = array
