@@ -112,7 +112,7 @@ def test_a_limit_that_is_none_is_refused(tmp_path, limit):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_excepted", [False, True])
+@pytest.mark.parametrize("is_excepted", [False, pytest.param(True, marks=pytest.mark.deep)])
 def test_a_test_whose_process_the_backend_ends_has_failed(tmp_path, is_excepted):
     (tmp_path / "acme.py").write_text(ENDING)
     (tmp_path / "conformance.toml").write_text(EXCEPTION.format("B-15") if is_excepted else "")
@@ -128,7 +128,7 @@ def test_a_test_whose_process_the_backend_ends_has_failed(tmp_path, is_excepted)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.deep), 2])
 @pytest.mark.parametrize("mistake", ["raise OSError('busy')", "os._exit(3)", "time.sleep(60)"])
 def test_what_fails_where_backends_are_closed_is_no_fault_of_the_last_test(tmp_path, mistake, jobs):
     (tmp_path / "acme.py").write_text(UNCLOSED.format(mistake))
@@ -166,7 +166,7 @@ OF_ONE_CASE = EXCEPTION.format("B-18") + 'test = "test_an_array_function_is_nump
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["flip", "sqrt", "flop"])
+@pytest.mark.parametrize("case", ["flip", *[pytest.param(one, marks=pytest.mark.deep) for one in ("sqrt", "flop")]])
 def test_an_exception_of_one_case_leaves_the_others(tmp_path, case):
     (tmp_path / "acme.py").write_text(UNMOVED)
     (tmp_path / "conformance.toml").write_text(OF_ONE_CASE.format(case))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 from loops import batches, by_loss, gradient_of, of_the_batch, reduced, trained, weights_of
 
@@ -135,6 +136,7 @@ def two_layers(strategy):
     return model
 
 
+@pytest.mark.deep
 def test_where_two_kinds_of_layers_are_needed_both_are_named():
     (finding, *_) = replicas_agree(two_layers, replicas=[1, 2]).findings
     assert (finding.kind, finding.also) == ("statistics per replica", ("different draws",))

@@ -57,7 +57,7 @@ def of_casts(rate, operation="MEAN"):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("made", [of_keras, of_casts])
+@pytest.mark.parametrize("made", [pytest.param(of_keras, marks=pytest.mark.deep), of_casts])
 def test_a_lawful_program_that_computes_in_bfloat16_is_not_accused(made):
     report = replicas_agree(made(lambda count: 0.01), replicas=[1, 2])
     assert report.verdict == "agree", str(report)
@@ -68,9 +68,9 @@ def test_a_lawful_program_that_computes_in_bfloat16_is_not_accused(made):
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param(of_keras(lambda count: 0.01 * count), id="rate of Keras"),
+        pytest.param(of_keras(lambda count: 0.01 * count), id="rate of Keras", marks=pytest.mark.deep),
         pytest.param(of_casts(lambda count: 0.01 * count), id="rate"),
-        pytest.param(of_casts(lambda count: 0.01, "SUM"), id="sum"),
+        pytest.param(of_casts(lambda count: 0.01, "SUM"), id="sum", marks=pytest.mark.deep),
         pytest.param(of_casts(lambda count: 0.01, None), id="no reduction"),
     ],
 )

@@ -82,7 +82,7 @@ dist.destroy_process_group()
     [
         ("0", "sorted({*named})", ""),
         ("0", "{*named}", "Ranks make different collective calls here"),
-        ("hash('experiment') % 1000", "named", "samples are drawn by no rank"),
+        pytest.param("hash('experiment') % 1000", "named", "samples are drawn by no rank", marks=pytest.mark.deep),
     ],
     ids=["sorted", "set", "seed"],
 )

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from shares import DEEP
 
 from simstrategy.check.scripts import check_script
 from simstrategy_torch_distributed.checking.front import runner_of
@@ -71,9 +72,9 @@ def checked(folder, changes):
 @pytest.mark.parametrize(
     ("changes", "verdict", "dtype"),
     [
-        pytest.param({}, "agree", "bfloat16", id="autocast"),
+        pytest.param({}, "agree", "bfloat16", id="autocast", marks=DEEP),
         pytest.param(BY_HAND | {"RATE": "0.5"}, "undecided", "bfloat16", id="a large rate"),
-        pytest.param(SHARDED, "agree", "bfloat16", id="fully_shard"),
+        pytest.param(SHARDED, "agree", "bfloat16", id="fully_shard", marks=DEEP),
         pytest.param(HOOKED, "agree", "float16", id="a hook of float16"),
     ],
 )
@@ -89,14 +90,14 @@ def test_a_lawful_script_that_computes_in_a_narrow_dtype_is_not_accused(tmp_path
     ("changes", "cause"),
     [
         pytest.param({"RATE": "0.02 * size"}, "other learning rate", id="rate"),
-        pytest.param(SHARDED | {"RATE": "0.02 * size"}, "other learning rate", id="rate of fully_shard"),
+        pytest.param(SHARDED | {"RATE": "0.02 * size"}, "other learning rate", id="rate of fully_shard", marks=DEEP),
         pytest.param(BY_HAND | {"DIVISOR": "1"}, "sum of means", id="sum"),
-        pytest.param({"SCALE": "(1 / size)"}, "divided by the number of replicas", id="divided twice"),
-        pytest.param(BY_HAND | {"SUMMED": "()"}, "missing reduction", id="no reduction"),
+        pytest.param({"SCALE": "(1 / size)"}, "divided by the number of replicas", id="divided twice", marks=DEEP),
+        pytest.param(BY_HAND | {"SUMMED": "()"}, "missing reduction", id="no reduction", marks=DEEP),
         pytest.param(
             BY_HAND | {"SUMMED": "[*net.parameters()][:3]"}, "missing reduction", id="one bias is not reduced"
         ),
-        pytest.param({"DECAY": "0.5 * size"}, "update of '0.weight'", id="decay"),
+        pytest.param({"DECAY": "0.5 * size"}, "update of '0.weight'", id="decay", marks=DEEP),
     ],
 )
 def test_a_mistake_in_a_script_that_computes_in_a_narrow_dtype_is_found(tmp_path, changes, cause):

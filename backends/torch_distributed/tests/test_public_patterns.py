@@ -5,6 +5,7 @@ Clauses: G-23, G-34, G-35, G-39, G-45, G-112, G-114.
 
 import pytest
 import written_scripts
+from shares import one_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_checks")]
 
@@ -82,7 +83,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.parametrize("module", LOSSES)
+@pytest.mark.parametrize("module", one_in(2, LOSSES))
 def test_a_time_is_no_line_where_a_difference_begins(tmp_path, module):
     divided = "" if "BatchNorm" in module else " / size"
     loss = f"(model(rows[:24].chunk(size)[rank]).square().mean(){divided})"
@@ -167,7 +168,7 @@ for x, y in DataLoader(TensorDataset(rows, targets), batch_size=8 // size, sampl
 """
 
 
-@pytest.mark.parametrize("sampler", ["range(rank, 24, size)", "list(range(rank, 24, size))"], ids=["range", "list"])
+@pytest.mark.parametrize("sampler", one_in(2, ["list(range(rank, 24, size))", "range(rank, 24, size)"]))
 def test_any_iterable_is_a_sampler(tmp_path, sampler):
     report = report_of(tmp_path, ITERABLE, SAMPLER=sampler)
     assert report.verdict == "agree", str(report)
@@ -207,7 +208,7 @@ SEEDS = {
 """What is seeded with the number of a sample, and what is drawn."""
 
 
-@pytest.mark.parametrize("name", SEEDS)
+@pytest.mark.parametrize("name", one_in(2, SEEDS))
 def test_seeds_of_samples_hide_no_mistake(tmp_path, name):
     """The ranks share the samples out, so all together they seed with the same numbers, however many they are."""
     seed, drawn = SEEDS[name]

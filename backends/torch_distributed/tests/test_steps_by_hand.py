@@ -96,6 +96,7 @@ for x, y in loader:
 """
 
 
+@pytest.mark.deep
 def test_seeds_of_thousands_of_samples_hide_nothing(tmp_path):
     assert cause_of(tmp_path, OF_SAMPLES, SEED="number", RATE="0.1 * size").kind == "other learning rate"
     assert report_of(tmp_path, OF_SAMPLES, SEED="number", RATE="0.1").verdict == "agree"

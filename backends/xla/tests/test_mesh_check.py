@@ -70,6 +70,7 @@ def test_a_cut_that_changes_the_result_is_found(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_cut_on_one_device_has_no_kind_of_several_replicas(tmp_path):
     """Fewer rows in each call are no lost samples, and other numbers in the second half no other draws."""
     text = """

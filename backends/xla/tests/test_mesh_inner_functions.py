@@ -77,6 +77,7 @@ def program(mesh: Mesh):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_dropout_with_one_key_is_named_where_the_inputs_are_dropped(tmp_path):
     (found,) = ss.check(program_of(tmp_path, DROPPED), replicas=[1, 2]).findings
     assert found.kind == "different draws"
@@ -91,7 +92,7 @@ def test_dropout_with_one_key_is_named_where_the_inputs_are_dropped(tmp_path):
     [
         "jax.jit(jax.shard_map(lambda x: x, mesh=mesh, in_specs=P('data'), out_specs=P('data')))(jnp.ones(2))",
         "jax.device_put(jnp.ones(2), NamedSharding(mesh, P('data')))",
-        "jnp.ones(2).reshape(mesh.size, -1)",
+        pytest.param("jnp.ones(2).reshape(mesh.size, -1)", marks=pytest.mark.deep),
     ],
 )
 def test_a_size_that_devices_do_not_divide_has_advice(tmp_path, returned):

@@ -121,6 +121,7 @@ def test_statistics_that_a_device_keeps_for_itself_are_not_judged_and_agree_wher
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_statistic_with_which_another_function_computes_must_be_equal(tmp_path):
     used = " + 0 * pmap(jnp.tanh)(mean)"
     report = checked(tmp_path, STATISTICS.format(used=used, mean="mean", largest="0"))

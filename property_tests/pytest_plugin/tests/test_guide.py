@@ -43,6 +43,7 @@ def test_the_guides_tests_pass_on_its_program(repository):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_mean_of_means_turns_the_check_and_the_drawn_test_red_under_xdist(repository):
     ended = run_pytest(repository(MEAN_OF_MEANS), "-n", "2")
     assert sorted(ended.failures) == [LOSS, TRAINING], ended.output
