@@ -95,7 +95,9 @@ def _made(program: Callable[..., Any], job: Job, run: Run, rules: Rules, noted: 
         found = run_once(program, job, run)
     jax.effects_barrier()  # type: ignore[no-untyped-call]
     record = None if watch is None else watch.record()
-    return found._replace(events=tuple(noted.events), dtypes=tuple(noted.dtypes), record=record)
+    return found._replace(
+        events=tuple(noted.events), dtypes=tuple(noted.dtypes), draws=tuple(noted.draws), record=record
+    )
 
 
 def _keeps_compiled() -> bool:

@@ -154,7 +154,7 @@ class Found(NamedTuple):
     those that are not equal. by_device: paths of arrays with a row for each device. error, notes, events: as of an
     `Outcome`. dtypes: that its compiled programs compute with. printed: what it printed. spread: arrays of which other
     processes have parts or copies; in `contents` an empty array stands for each. sizes: of a script, how many elements
-    the arrays have that calls in its loops take, by name.
+    the arrays have that calls in its loops take, by name. draws: the lines at which each of several devices draws.
     """
 
     contents: Contents
@@ -170,6 +170,7 @@ class Found(NamedTuple):
     record: Record | None
     spread: Mapping[str, Spread] = {}
     sizes: Mapping[str, int] = {}
+    draws: tuple[str, ...] = ()
 
 
 class Answer(NamedTuple):

@@ -8,7 +8,9 @@ Nothing here records or changes values.
 import functools
 import os
 import site
+import sys
 import sysconfig
+import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple, final
 
@@ -16,8 +18,9 @@ import jax
 from jax.interpreters import mlir
 
 import simstrategy
+from simstrategy.trace import describe_site
 
-__all__ = ["Place", "Rules", "is_of_program", "not_shared", "place_of"]
+__all__ = ["Place", "Rules", "is_of_program", "not_shared", "place_of", "running_line"]
 
 Rule = Callable[..., Sequence[Any]]
 Around = Callable[[str, Rule], Rule]
@@ -162,6 +165,14 @@ def place_of(traceback: Any, *, inner: bool = False) -> Place | None:
     if inner and not called and not is_of_program(found[0]):
         called = _short(found)
     return Place(*found, inside or inner or bool(called), "" if inside else called)
+
+
+def running_line() -> str | None:
+    """Returns the innermost line of the program that the main thread is at, where it waits for a compiled function."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)  # noqa: SLF001 - documented, under this name
+    while frame is not None and not is_of_program(frame.f_code.co_filename):
+        frame = frame.f_back
+    return None if frame is None else describe_site((frame.f_code.co_filename, frame.f_lineno))
 
 
 def is_of_program(file: str) -> bool:

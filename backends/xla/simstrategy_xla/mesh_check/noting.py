@@ -1,4 +1,4 @@
-"""Notes what the compiled programs of a run are made of: their collectives, and the dtypes that they compute with.
+"""Notes what the compiled programs of a run are made of: their collectives, draws, and the dtypes they compute with.
 
 Nothing is added to the programs, and no value is read.
 """
@@ -9,7 +9,8 @@ from typing import Any, Final, final
 import jax
 
 from simstrategy.trace import Event, describe_site
-from simstrategy_xla.mesh_check.lowering import Rule, Rules, place_of
+from simstrategy_xla.mesh_check.edges import devices_of
+from simstrategy_xla.mesh_check.lowering import Rule, Rules, place_of, running_line
 from simstrategy_xla.mesh_check.nudging import ROUNDED
 
 __all__ = ["COLLECTIVES", "Noted", "meaning_of"]
@@ -32,11 +33,17 @@ COLLECTIVES: Final[dict[str, tuple[str, str | None]]] = {
 """JAX's names of collectives, each with the kind and the operation of a recorded point."""
 
 _MEAN: Final = "pmean"
+_DRAWS: Final = ("random_bits", "rng_bit_generator")
 
 
 def meaning_of(name: str, through: frozenset[str]) -> tuple[str, str | None]:
     """Returns kind and operation of a collective.  through: JAX's functions that called it."""
     return ("all_reduce", "MEAN") if _MEAN in through else COLLECTIVES[name]
+
+
+def _called_at() -> str:
+    """Returns where a compiled function is called, for an operation of a library whose traceback ends there."""
+    return f"in a function that {running_line() or 'the program'} calls"
 
 
 @final
@@ -48,12 +55,16 @@ class Noted:
         """The collectives, in the order of the programs, and a line for each function that was compiled."""
         self.dtypes: dict[str, None] = {}
         rules.put_around(ROUNDED - COLLECTIVES.keys(), self._of_dtype, cached=True)
+        self.draws: dict[str, None] = {}
+        """The lines at which each of several devices draws random numbers."""
         rules.put_around(COLLECTIVES, self._of_collective)
+        rules.put_around(_DRAWS, self._of_draw)
         jax.monitoring.register_event_duration_secs_listener(self._compiled)
 
     def clear(self) -> None:
         self.events.clear()
         self.dtypes.clear()
+        self.draws.clear()
 
     def _of_dtype(self, name: str, rule: Rule) -> Rule:
         def noted(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
@@ -73,6 +84,15 @@ class Noted:
             self.dtypes |= dict.fromkeys(dtypes)
             text = "" if place is None else describe_site((place.file, place.line))
             self.events.append(Event(0, None, kind, op, None, None, tuple(shapes), tuple(dtypes), text))
+            return rule(ctx, *values, **params)
+
+        return noted
+
+    def _of_draw(self, name: str, rule: Rule) -> Rule:
+        def noted(ctx: Any, *values: Any, **params: Any) -> Sequence[Any]:
+            place = place_of(ctx.traceback)
+            if devices_of(ctx) > 1:
+                self.draws[_called_at() if place is None else f"at {describe_site((place.file, place.line))}"] = None
             return rule(ctx, *values, **params)
 
         return noted

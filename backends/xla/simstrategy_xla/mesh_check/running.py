@@ -112,12 +112,12 @@ def _advice(error: BaseException, job: Job, devices: int) -> tuple[str, ...]:
     """
     text = error_text(error)
     last = traceback.extract_tb(error.__traceback__)[-1:]
-    size = _INDIVISIBLE.search(text)
-    if size is not None and size["first"] in (None, str(devices)):
-        return (DIVIDED,)
     fixed = _COUNTED.search(text)
     if fixed is not None and str(devices) in fixed.groups():
         return (FIXED,)
+    size = _INDIVISIBLE.search(text)
+    if size is not None and size["first"] in (None, str(devices)):
+        return (DIVIDED,)
     theirs = isinstance(error, AssertionError) and not text and not any("assert" in (one.line or "") for one in last)
     if not theirs and not any(sign in text for sign in _OF_AXES):
         return ()

@@ -155,6 +155,11 @@ class MeshRuns:
         one, other = [self._found.get(count) for count in counts]
         return grown_in(one, other, counts) if isinstance(one, Found) and isinstance(other, Found) else None
 
+    def drawn(self, counts: tuple[int, int]) -> str | None:
+        """Returns where each device draws random numbers, as in ``at train.py:31``; None where none does."""
+        found = [self._found.get(count) for count in counts]
+        return next((site for one in found if isinstance(one, Found) for site in one.draws), None)
+
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the program again, with recorded values, and returns why two runs differ."""
         if self.grown(counts) is not None:

@@ -23,7 +23,8 @@ Path = tuple[Any, ...]
 def trained_in(kept: Kept) -> dict[str, Any]:
     """Returns nests of arrays […] of floats, each array once, by the name that holds it.
 
-    Of what a call takes it is objects alone, such as a module of Flax: calls change these in place.
+    Of what a call takes it is objects alone, such as a module of Flax: calls change these in place. A name of a single
+    number is left out beside others: it may be a mean over steps of what one device has.
 
     >>> kept = Kept()
     >>> kept.keep("params of main", {"w": jnp.ones(2), "step": 3}, True)
@@ -38,7 +39,8 @@ def trained_in(kept: Kept) -> dict[str, Any]:
             if id(array) not in seen:
                 seen.add(id(array))
                 _put(found, (name, *path), array)
-    return found
+    numbers = [name for name, value in found.items() if isinstance(value, jax.Array) and not value.ndim]
+    return {name: value for name, value in found.items() if name not in numbers or len(numbers) == len(found)}
 
 
 def sizes_in(kept: Kept) -> dict[str, int]:

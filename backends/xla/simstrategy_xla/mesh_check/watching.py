@@ -5,8 +5,6 @@ also what each line computes: in a `shard_map` on each device, and outside of it
 whole arrays.
 """
 
-import sys
-import threading
 from collections.abc import Sequence
 from typing import Any, Final, final
 
@@ -29,7 +27,7 @@ from simstrategy_xla.mesh_check.edges import (
     names_of,
 )
 from simstrategy_xla.mesh_check.jobs import TAKING, Moment, Record, Site
-from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, is_of_program, not_shared, place_of
+from simstrategy_xla.mesh_check.lowering import Place, Rule, Rules, not_shared, place_of, running_line
 from simstrategy_xla.mesh_check.noting import COLLECTIVES, meaning_of
 from simstrategy_xla.mesh_check.partaking import added_up
 from simstrategy_xla.mesh_check.reaching import Operation, Reached, reached_in
@@ -264,7 +262,7 @@ class Watch:
         """Adds a callback with whole arrays, made once for all devices."""
 
         def note(*given: Any) -> None:
-            self._note(site.number, 0, given, _running_line() if site.called else None)
+            self._note(site.number, 0, given, running_line() if site.called else None)
 
         def call(*found: Any) -> list[Any]:
             jax.debug.callback(note, *found)
@@ -280,14 +278,6 @@ class Watch:
 
 
 _INDEX: Final = jax.core.ShapedArray((), np.dtype(np.int32))
-
-
-def _running_line() -> str | None:
-    """Returns the innermost line of the program that the main thread is at, where it waits for a compiled function."""
-    frame = sys._current_frames().get(threading.main_thread().ident or 0)  # noqa: SLF001 - documented, under this name
-    while frame is not None and not is_of_program(frame.f_code.co_filename):
-        frame = frame.f_back
-    return None if frame is None else describe_site((frame.f_code.co_filename, frame.f_lineno))
 
 
 def _is_computed(aval: Any) -> bool:

@@ -1,0 +1,137 @@
+"""Scripts of JAX that make their mesh themselves are judged as they are.  Clauses: J-117, J-118, J-119."""
+
+import pytest
+
+import simstrategy as ss
+from simstrategy.check.programs import load_program
+from simstrategy.errors import InvalidArgument
+
+HEAD = """\
+import argparse
+import functools
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+DEVICES = jax.local_device_count()
+ROWS = np.random.default_rng(0).normal(size=(96, 4)).astype(np.float32)
+TARGETS = ROWS.sum(1)
+"""
+
+PMAP = """
+@functools.partial(jax.pmap, axis_name="i")
+def update(params, key, x, y):
+    def loss_of(params):
+        hidden = jnp.tanh(x @ params["first"])
+        DROP
+        return jnp.mean((hidden @ params["last"] - y) ** 2)
+    loss, gradients = jax.value_and_grad(loss_of)(params)
+    gradients = REDUCED
+    return jax.tree.map(lambda one, gradient: one - 0.05 * gradient, params, gradients), loss
+
+def parts(array):
+    return array.reshape(DEVICES, -1, *array.shape[1:])
+
+def train(params, batch):
+    key = jax.random.key(0)
+    for step in range(3):
+        key, own = jax.random.split(key)
+        x, y = [parts(one[batch * step : batch * (step + 1)]) for one in (ROWS, TARGETS)]
+        params, loss = update(params, jax.random.split(own, DEVICES), x, y)
+        print(float(loss.mean()))
+    return params
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--batch", type=int, default=12)
+    first = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
+    params = jax.tree.map(lambda one: jnp.stack([one] * DEVICES), {"first": first, "last": jnp.zeros(3)})
+    train(params, parser.parse_args().batch)
+"""
+MEAN = 'jax.lax.pmean(gradients, "i")'
+DROP = "hidden = jnp.where(jax.random.bernoulli(key, 0.8, hidden.shape), hidden / 0.8, 0)"
+
+JIT = """
+mesh = Mesh(np.array(jax.devices())SHAPE, ("data",))
+step = jax.jit(lambda w, x, y: w - 0.1 * jax.grad(lambda w: jnp.mean((x @ w - y) ** 2))(w), donate_argnums=0)
+w = jax.device_put(jnp.zeros(4), NamedSharding(mesh, P()))
+for place in range(0, 3 * BATCH, BATCH):
+    x, y = jax.device_put((ROWS[place : place + BATCH], TARGETS[place : place + BATCH]), NamedSharding(mesh, P("data")))
+    w = step(w, x, y)
+"""
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Returns a function that checks a script."""
+    file = tmp_path / "train.py"
+
+    def checked(text, replicas=(1, 2), arguments=(), **parts):
+        for name, value in parts.items():
+            text = text.replace(name, value)
+        file.write_text(HEAD + text)
+        return ss.check(load_program(file, arguments=arguments), replicas=replicas)
+
+    return checked
+
+
+@pytest.mark.slow
+def test_a_right_script_agrees_by_what_it_trains(check):
+    report = check(PMAP, DROP="", REDUCED=MEAN)
+    assert report.verdict == "agree", str(report)
+    assert "Compared is what these names hold at the end: params of train." in str(report)
+    assert [row.compared for row in report.rows if row.law == "replicas"] == [2]
+
+
+@pytest.mark.slow
+def test_a_wrong_script_is_found_at_its_line_with_arguments(check):
+    report = check(PMAP, DROP="", REDUCED='jax.lax.psum(gradients, "i")', arguments=["--batch", "8"])
+    (found,) = report.findings
+    assert "summed where averaged was meant" in (found.kind, *found.also)
+    assert found.site == "train.py:16"
+
+
+@pytest.mark.slow
+def test_draws_of_each_device_are_not_judged(check):
+    report = check(PMAP, DROP=DROP, REDUCED=MEAN)
+    assert report.verdict == "undecided", str(report)
+    assert "each replica draws random numbers of its own, in a function that train.py:27 calls" in str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.deep
+def test_draws_of_each_device_hide_no_parameters_that_are_not_equal(check):
+    report = check(PMAP, DROP=DROP, REDUCED="gradients")
+    assert [one.law for one in report.findings] == ["state"], str(report)
+
+
+@pytest.mark.slow
+def test_a_batch_that_grows_is_not_judged(check):
+    report = check(JIT, SHAPE="", BATCH="(4 * DEVICES)")
+    assert report.verdict == "undecided", str(report)
+    assert "NOT JUDGED: other global batches" in str(report)
+    assert "x has 16 elements with 1 replica, and 32 with 2 replicas: the runs train on other batches" in str(report)
+
+
+@pytest.mark.slow
+def test_sizes_and_meshes_that_numbers_of_devices_do_not_fit_are_not_judged(check):
+    report = check(JIT, (1, 2, 3), SHAPE="", BATCH="8")
+    assert report.verdict == "undecided"
+    why = {row.replicas: row.why for row in report.rows}
+    assert why["3"] == "its sizes are not divided by so many devices"
+    assert why["2 against 1"] == ""
+    report = check(JIT, SHAPE=".reshape(4)", BATCH="8")
+    assert [row.why for row in report.rows[:2]] == ["its mesh has another number of devices"] * 2
+    assert "Make it of as many as there are, len(jax.devices())" in str(report)
+
+
+@pytest.mark.slow
+def test_a_script_that_keeps_nothing_is_not_judged(check):
+    report = check("mesh = Mesh(jax.devices(), 'd')\nw = jax.jit(jnp.sum)(jnp.ones(4))\n")
+    assert report.verdict == "undecided", str(report)
+    assert "no name of the script holds arrays of floats that are computed from its value before" in str(report)
+
+
+def test_laws_that_need_the_mesh_of_the_check_are_refused(tmp_path):
+    file = tmp_path / "train.py"
+    file.write_text(f"{HEAD}\njax.devices()")
+    with pytest.raises(InvalidArgument, match="not judged by the law of order"):
+        ss.check(load_program(file), replicas=[1, 2], laws=["order"])

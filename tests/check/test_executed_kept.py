@@ -1,0 +1,82 @@
+"""What a script trains is known by its statements: those that compute a name from itself, and calls in loops.
+
+Clauses: J-117.
+"""
+
+import ast
+
+import pytest
+
+from simstrategy.check.executed.kept import KEEP, Keeping, Kept
+
+
+def kept_of(text):
+    """Returns what a text keeps when it runs."""
+    tree = ast.fix_missing_locations(Keeping().visit(ast.parse(text)))
+    kept = Kept()
+    eval(compile(tree, "train.py", "exec"), {KEEP: kept.keep, "f": lambda *given, **named: given[-1]})
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("w = 1\nw = f(w)", ["w"]),
+        ("w = 1\nw, loss = f((w, 2))", ["w"]),
+        ("w = loss = 1\n[w, *loss] = f((w, loss))", ["w", "loss"]),
+        ("w = 1\nw -= 1", ["w"]),
+        ("w = 1\nw: int = w + 1", ["w"]),
+        ("w = {'a': 1}\nw['a'] = w['a'] + 1", ["w"]),
+        ("w = [1]\nw = [one + 1 for one in w]", ["w"]),
+        ("class A: pass\nA.w = 1\nA.w = f(A.w)", ["A.w"]),
+        ("w = 1\nv = f(w)", []),
+        ("w: int", []),
+        ("w = f(lambda w: w)", ["w"]),
+    ],
+)
+def test_a_name_that_is_computed_from_itself_is_kept(text, names):
+    assert [*kept_of(text).fed_back] == names
+
+
+def test_the_last_value_is_kept_by_its_name_and_where_it_is():
+    kept = kept_of(
+        """
+class Trainer:
+    def fit(self):
+        self.w = 1
+        for _ in range(3):
+            self.w = f(self.w * 2)
+def main():
+    w = 1
+    def inner(w):
+        w = w + 10
+        return w
+    w = inner(w)
+    Trainer().fit()
+main()
+"""
+    )
+    assert kept.fed_back == {"w of main.inner": 11, "w of main": 11, "self.w of Trainer.fit": 8}
+
+
+def test_what_a_call_in_a_loop_takes_is_kept_and_no_other_argument():
+    kept = kept_of(
+        """
+model = rows = other = size = 1
+f(other)
+for _ in range(2):
+    loss = f(model, size=size, rest=rows + 1)
+    f.__call__(loss)
+def step(other):
+    f(other)
+"""
+    )
+    assert kept.fed_back == {}
+    assert {*kept.taken} == {"model", "size", "f", "loss"}
+
+
+def test_lines_and_docstrings_stay_where_they_are():
+    text = '"""A script."""\nfrom __future__ import annotations\nw = 1\nw = w + (\n    1)\nraise KeyError(w)\n'
+    with pytest.raises(KeyError) as raised:
+        kept_of(text)
+    assert raised.traceback[-1].lineno + 1 == 6
