@@ -59,5 +59,5 @@ def made_program(way: Way, file: Path, tree: ast.Module, arguments: Sequence[str
 
 def script_of(program: Callable[..., Any]) -> Script | None:
     """Returns what is known of a program that is a script; None for a function of a file."""
-    found = getattr(program, _SCRIPT, None)
+    found = vars(program).get(_SCRIPT) if isinstance(program, FunctionType) else None
     return found if isinstance(found, Script) else None

@@ -1,4 +1,4 @@
-"""The law of replicas for a script as it is, which nobody has written to give the same with each number of replicas.
+"""The law of replicas for a script as it is, which was not written to give the same with each number of replicas.
 
 Many scripts give each replica a batch of one size, so that their runs train on other batches, or let each draw numbers
 of its own, as for dropout. That is no mistake, and such runs have nothing to be compared.

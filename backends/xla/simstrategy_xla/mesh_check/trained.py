@@ -93,10 +93,13 @@ def _is_trained(leaf: Any) -> bool:
 
 
 def _key(entry: Any) -> Any:
-    for name in ("key", "idx", "name"):
-        if hasattr(entry, name):
-            return getattr(entry, name)
-    return str(entry)
+    match entry:
+        case jax.tree_util.DictKey(key=key) | jax.tree_util.FlattenedIndexKey(key=key):
+            return key
+        case jax.tree_util.SequenceKey(idx=key) | jax.tree_util.GetAttrKey(name=key):
+            return key
+        case _:
+            return str(entry)
 
 
 def _put(found: dict[str, Any], path: Path, array: jax.Array) -> None:
