@@ -1,6 +1,6 @@
 """The programs of docs/jax.md end as the guide shows.
 
-Clauses: J-65.
+Clauses: J-65, J-117.
 """
 
 import re
@@ -13,25 +13,37 @@ import simstrategy as ss
 from simstrategy.check.programs import load_program
 
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "jax.md"
-FIRST, ALONE, AXES, KERAS, EXEMPT = range(5)
+SCRIPT, FIRST, ALONE, AXES, KERAS, EXEMPT = range(6)
+OF_SCRIPT, OF_FIRST = range(2)
+"""The texts of the guide."""
 
 
 def blocks(kind):
     return re.findall(rf"^```{kind}\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-def checked(tmp_path, text):
+def checked(tmp_path, text, replicas=(1, 2), arguments=()):
     file = tmp_path / "train.py"
     file.write_text(text)
-    return ss.check(load_program(file), replicas=[1, 2])
+    return ss.check(load_program(file, arguments=arguments), replicas=replicas)
+
+
+def require_shown(report, number):
+    """Requires what a text of the guide shows in a report."""
+    text = " ".join(str(report).split())
+    parts = [" ".join(part.split()) for part in re.split("…", blocks("text")[number])]
+    assert all(part in text for part in parts), str(report)
+
+
+@pytest.mark.slow
+def test_the_script_of_the_guide_is_reported_as_it_shows(tmp_path):
+    report = checked(tmp_path, blocks("python")[SCRIPT], (1, 2, 3), ["--batch", "12"])
+    require_shown(report, OF_SCRIPT)
 
 
 @pytest.mark.slow
 def test_the_first_program_of_the_guide_is_reported_as_it_shows(tmp_path):
-    report = checked(tmp_path, blocks("python")[FIRST])
-    text = " ".join(str(report).split())
-    parts = [" ".join(part.split()) for part in re.split("…", blocks("text")[0])]
-    assert all(part in text for part in parts), str(report)
+    require_shown(checked(tmp_path, blocks("python")[FIRST]), OF_FIRST)
 
 
 @pytest.mark.slow
