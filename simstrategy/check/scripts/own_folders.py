@@ -9,11 +9,10 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, final
 
 from simstrategy.check.scripts.facts import ScriptRun
-from simstrategy.check.scripts.folders import folder_below
+from simstrategy.check.scripts.folders import folder_like
 
 __all__ = ["OwnFolders"]
 
@@ -46,9 +45,8 @@ class OwnFolders:
         if self._before is None:
             yield None
             return
-        with TemporaryDirectory(prefix="simstrategy-") as root:
+        with folder_like(Path.cwd()) as folder:
             left = _left(self._before, _state(Path.cwd()) or {})
-            folder = folder_below(Path(root), Path.cwd())
             _mirror(Path.cwd(), folder, "", {path: path not in self._before for path in left})
             yield str(folder)
 
