@@ -37,21 +37,18 @@ def run(first, second, *, finding=None, text="", values=(ONE,), planted=True):
 
 
 class Fake:
-    """A runner whose script does what a function of the settings returns.  It keeps the faults, and whether a run finds what one has written."""
+    """A runner whose script does what a function of the settings returns.  It keeps the faults."""
 
     name, nothing, laws = "torchrun", "nothing", ()
 
     def __init__(self, script):
-        self.script, self.faults, self.found = script, [], []
+        self.script, self.faults = script, []
 
     def __call__(self, name):
         return self
 
     def run(self, settings):
         self.faults.append(settings.fault)
-        folder = Path(settings.folder)
-        self.found.append((folder / "left").exists())
-        (folder / "left").write_text("by this run")
         return self.script(settings)
 
     def close(self):
@@ -70,7 +67,7 @@ def ends(fault, of_faulted, of_other, **settings):
     return run(*pair, **settings)
 
 
-def test_a_script_that_ends_with_named_errors_holds_and_every_run_has_its_own_folder():
+def test_a_script_that_ends_with_named_errors_holds():
     report, fake = judged(["kill"], lambda fault: ends(fault, Ending(-9, "was killed"), LOST, finding="failure"))
     assert report.verdict == "agree", str(report)
     (row,) = report.rows
@@ -81,7 +78,6 @@ def test_a_script_that_ends_with_named_errors_holds_and_every_run_has_its_own_fo
         ("dead", 0, 2),
         ("dead", 1, 2),
     ]
-    assert not any(fake.found)
     assert str(report).endswith("All runs agree: 1 value; replicas 2; law of faults; with faults.")
 
 
