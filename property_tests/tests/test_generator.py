@@ -43,6 +43,7 @@ def many():
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_every_construct_is_in_one_of_twenty_programs(many):
     shares = {word: sum(word in constructs_of(program) for program in many) / len(many) for word in CONSTRUCTS}
     assert {word: share for word, share in shares.items() if share < 0.05} == {}

@@ -141,6 +141,7 @@ def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch, variable):
         pass
 
 
+@pytest.mark.deep
 def test_the_kit_on_a_cluster_writes_the_report_that_it_writes_here(environment, tmp_path):
     written = []
     for name, options in (("here", []), ("ray", ["--on", "ray"])):

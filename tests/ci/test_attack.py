@@ -131,6 +131,7 @@ def test_an_excuse_covers_its_own_finding_alone():
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_hang_and_an_end_of_a_process_are_outcomes_and_the_next_program_runs():
     def text(line):
         return f"import os\ndef program(strategy, found):\n    {line}\n    return 1\n"

@@ -169,6 +169,7 @@ def test_walks_follow_the_value_through_every_replica_to_the_addition_and_back()
     assert done.stdout == "True\n", done.stderr
 
 
+@pytest.mark.deep
 def test_the_other_walks_start_at_the_public_face_and_end_below():
     written = [call.function for call in walks.walk("b")]
     assert written[0] == "Strategy.run"

@@ -51,6 +51,7 @@ def modules(folder, **texts):
     return imports.imports_of(imports.module_files(folder, {"planted": "."}))
 
 
+@pytest.mark.deep
 def test_the_repository_has_no_circle_of_files_but_known_ones(imported):
     assert len(imported[1]) > 500
     assert imports.complaints(imported[1]) == []

@@ -39,6 +39,7 @@ def neutral(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_wrong_and_neutral_mutants_are_made_and_measured(wrong, neutral):
     assert wrong.candidates["depends"] == neutral.candidates["does not depend"] == QUICK
     assert {one.kinds[0] for one in wrong.kept} <= set(KINDS)

@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_seeded_programs_repeat_and_planted_faults_are_seen():
     command = [sys.executable, str(ROOT / "ci" / "torture.py"), "--seeds", "25"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

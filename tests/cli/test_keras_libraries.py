@@ -81,6 +81,7 @@ def test_a_library_whose_program_does_not_run_is_not_judged_and_the_others_are(t
     assert "it did not run" in done.output
 
 
+@pytest.mark.deep
 def test_a_program_that_no_library_loads_is_not_accused_of_using_nothing(tmp_path):
     done, data = checked(tmp_path, "--keras", "jax,torch", program="")
     assert (done.exit_code, data["verdict"]) == (2, "undecided")

@@ -91,6 +91,7 @@ def traced_otherwise(strategy):
     return trained(strategy, update, rows=12)
 
 
+@pytest.mark.deep
 def test_a_run_line_by_line_that_gives_something_else_shows_no_kind():
     report = replicas_agree(traced_otherwise, replicas=[1, 2])
     assert report.verdict == "differ"
@@ -188,6 +189,7 @@ def with_a_loss_of_a_layer(strategy):
     return model
 
 
+@pytest.mark.deep
 def test_a_layer_that_a_program_has_written_is_not_called_as_in_a_prediction():
     (finding, *_) = replicas_agree(with_a_loss_of_a_layer, replicas=[1, 2]).findings
     assert finding.kind not in ("different draws", "statistics per replica")
@@ -215,6 +217,7 @@ def test_a_place_without_a_kind_is_named_where_the_reductions_have_none():
     assert finding.site == f"test_again.py:{line}"
 
 
+@pytest.mark.deep
 def test_layers_of_a_model_that_is_not_returned_are_named_too():
     def program(strategy):
         with strategy.scope():

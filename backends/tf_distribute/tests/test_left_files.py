@@ -76,6 +76,7 @@ def test_a_check_leaves_nothing_in_the_temporary_folder_and_its_runs_make_no_rem
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_what_keras_does_not_do_in_several_processes_is_not_judged(tmp_path: Path) -> None:
     code, printed, left = checked(tmp_path, FITS, "--replicas", "2", "--workers", "2")
     assert (code, "NOT JUDGED: a library does not do it in several processes" in printed) == (2, True), printed

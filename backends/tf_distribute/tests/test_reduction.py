@@ -42,6 +42,7 @@ quiet = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWa
 
 @quiet
 @pytest.mark.slow
+@pytest.mark.deep
 def test_keras_fits_to_the_same_bits_with_our_reductions_and_without_and_every_gradient_is_named() -> None:
     trace = ss.trace.Trace()
     ops = OrderedReduction(trace=trace)

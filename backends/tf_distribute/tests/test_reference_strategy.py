@@ -122,6 +122,7 @@ def test_two_processes_of_the_real_multi_worker_strategy_equal_a_simulated_clust
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_worker_that_fails_is_named_with_what_it_said() -> None:
     with pytest.raises(PeerFailed, match=r"(?s)Worker 0 ended with code 1:.*KeyError: 'no such thing'"):
         run_workers(PROGRAM, workers=1, function="failing")

@@ -1,5 +1,7 @@
 """Scripts that make their MirroredStrategy themselves are judged as they are.  Clauses: J-116."""
 
+import pytest
+
 import simstrategy as ss
 from simstrategy.check.programs import load_program
 
@@ -45,6 +47,7 @@ def checked(tmp_path, size):
     return ss.check(load_program(file), replicas=[1, 2])
 
 
+@pytest.mark.deep
 def test_a_right_script_agrees_by_its_variables(tmp_path):
     report = checked(tmp_path, "BATCH")
     assert report.verdict == "agree", str(report)

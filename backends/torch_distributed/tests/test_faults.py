@@ -32,7 +32,7 @@ def checked(warm_checks, tmp_path, monkeypatch):
     return check
 
 
-@pytest.mark.parametrize("name", one_in(4, SCRIPTS, deep=["ddp_that_saves_in_one_step"]))
+@pytest.mark.parametrize("name", one_in(4, SCRIPTS, deep=["ddp_that_saves_in_one_step", "gradients_by_hand"]))
 def test_what_a_fault_leaves_behind_is_found_and_a_right_answer_is_not(checked, tmp_path, monkeypatch, name):
     script = SCRIPTS[name]
     points = 3 if len(script.kinds) == 1 else 2

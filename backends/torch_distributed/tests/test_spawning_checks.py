@@ -167,6 +167,7 @@ def check(tmp_path, monkeypatch):
     return checked
 
 
+@pytest.mark.deep
 def test_a_lawful_script_agrees_whatever_address_its_processes_would_meet_at(check):
     report = check(TRAINING)
     assert report.verdict == "agree", str(report)
@@ -181,6 +182,7 @@ def test_a_factor_has_its_step_line_and_kind(check):
     assert "In the script it begins with 'loss' at script.py:14" in str(finding)
 
 
+@pytest.mark.deep
 def test_a_script_may_spawn_again_and_all_steps_count(check):
     once, twice = [check(TRAINING, *more, replicas=(2,)) for more in ((), ("again",))]
     assert not once.findings

@@ -102,6 +102,7 @@ def test_seeds_of_thousands_of_samples_hide_nothing(tmp_path):
     assert report_of(tmp_path, OF_SAMPLES, SEED="number", RATE="0.1").verdict == "agree"
 
 
+@pytest.mark.deep
 def test_thousands_of_seeds_of_a_rank_are_draws_of_its_own(tmp_path):
     report = report_of(tmp_path, OF_SAMPLES, SEED="number + 5000 * rank", RATE="0.1")
     assert report.verdict == "undecided", str(report)

@@ -47,6 +47,7 @@ def program(mesh: Mesh):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_clipping_of_a_set_with_a_bias_of_one_element_is_found(tmp_path):
     report = ss.check(program_of(tmp_path, CLIPPED.replace("SCALE", "jnp.minimum(1, 0.5 / norm)")), replicas=[1, 2])
     assert {one.kind for one in report.findings} == {"clipping before the sum"}, str(report)

@@ -99,6 +99,7 @@ def test_parameters_that_no_collective_keeps_equal_are_found_where_a_record_roun
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_parameters_that_a_collective_keeps_equal_agree(tmp_path):
     means = [f'{name} = jax.lax.pmean({name}, "batch")' for name in ("gradients", "gradient")]
     report = checked(tmp_path, NETWORK.format(reduce=means[0], reduce_narrow=means[1]))
