@@ -1,4 +1,4 @@
-"""Scripts that make their MirroredStrategy themselves are judged as they are.  Clauses: J-116."""
+"""Scripts that make their MirroredStrategy themselves are judged as they are.  Clauses: J-116, J-118, J-119."""
 
 import pytest
 
@@ -6,11 +6,12 @@ import simstrategy as ss
 from simstrategy.check.programs import load_program
 
 SCRIPT = """\
+import sys
 import numpy as np
 import tensorflow as tf
 from tensorflow import distribute
 
-BATCH = 12
+BATCH = int(sys.argv[1])
 
 
 def main():
@@ -41,15 +42,15 @@ if __name__ == "__main__":
 """
 
 
-def checked(tmp_path, size):
+def checked(tmp_path, size="BATCH", batch="12"):
     file = tmp_path / "train.py"
     file.write_text(SCRIPT.replace("SIZE", size))
-    return ss.check(load_program(file), replicas=[1, 2])
+    return ss.check(load_program(file, arguments=[batch]), replicas=[1, 2])
 
 
 @pytest.mark.deep
 def test_a_right_script_agrees_by_its_variables(tmp_path):
-    report = checked(tmp_path, "BATCH")
+    report = checked(tmp_path)
     assert report.verdict == "agree", str(report)
     assert max(row.compared for row in report.rows) >= 4  # the weights of two layers
 
@@ -58,4 +59,11 @@ def test_a_loss_divided_by_the_part_of_a_replica_is_named_at_the_scripts_line(tm
     report = checked(tmp_path, "BATCH // strategy.num_replicas_in_sync")
     (found,) = report.findings
     assert "sum of means" in (found.kind, *found.also)
-    assert found.site == "train.py:20"
+    assert found.site == "train.py:21"
+
+
+def test_a_batch_that_grows_with_the_replicas_is_not_judged(tmp_path):
+    report = checked(tmp_path, batch="{6*replicas}")
+    assert report.verdict == "undecided", str(report)
+    assert [row.why for row in report.rows if row.law == "replicas"] == ["other global batches"]
+    assert "the global batch grows with the number of replicas, at train.py:" in str(report)
