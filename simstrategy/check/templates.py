@@ -1,7 +1,7 @@
 """Arguments of a script that depend on the run: `{64//replicas}` in them stands for a number.
 
-In braces stand whole numbers, the names `replicas` and those of `vary`, `+ - * // %` and parentheses. Doubled braces
-stand for braces. Nothing else is computed, and no Python is executed.
+In braces stand whole numbers, the names `replicas`, `rank` and those of `vary`, `+ - * // %` and parentheses. Doubled
+braces stand for braces. Nothing else is computed, and no Python is executed.
 """
 
 import ast
@@ -13,10 +13,12 @@ from typing import Any, Final
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 
-__all__ = ["REPLICAS", "are_shares", "filled", "names_in", "require_names"]
+__all__ = ["RANK", "REPLICAS", "are_shares", "filled", "names_in", "require_names"]
 
 REPLICAS: Final = "replicas"
 """The name that stands for the number of replicas."""
+RANK: Final = "rank"
+"""The name that stands for a replica's own number, alone in its braces."""
 
 _PARTS: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]|[^{}]+")
 _OPERATORS: Final[dict[type[ast.operator], Callable[[int, int], int]]] = {
@@ -109,6 +111,10 @@ def _value(tree: ast.expr, values: Mapping[str, Any], text: str) -> int:
         return tree.value
     if isinstance(tree, ast.Name):
         found = _named(tree, values, text)
+        if tree.id == RANK and type(found) is not int:
+            raise _wrong(
+                text, f"{RANK} in an expression: each replica has another one, so it stands alone in its braces"
+            )
         if type(found) is not int:
             raise _wrong(text, f"{tree.id}, which is {short_repr(found)} and no whole number, in an expression")
         return found

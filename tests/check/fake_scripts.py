@@ -14,6 +14,7 @@ class Fake:
     """A runner whose script is a function of its settings.  It counts runs and is closed once."""
 
     name = "torchrun"
+    rank_text = None
     nothing = "the script did nothing. Let it do something"
     laws = ("state", "late", "coverage")
 

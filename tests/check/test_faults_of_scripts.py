@@ -39,7 +39,7 @@ def run(first, second, *, finding=None, text="", values=(ONE,), planted=True):
 class Fake:
     """A runner whose script does what a function of the settings returns.  It keeps the faults."""
 
-    name, nothing, laws = "torchrun", "nothing", ()
+    name, nothing, laws, rank_text = "torchrun", "nothing", (), None
 
     def __init__(self, script):
         self.script, self.faults = script, []

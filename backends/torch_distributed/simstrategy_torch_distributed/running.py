@@ -16,7 +16,7 @@ from simstrategy_torch_distributed.environment import threads_variable, variable
 from simstrategy_torch_distributed.outputs import Outputs, remove_files
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import RankReport, Report
-from simstrategy_torch_distributed.settings import Function, Settings, Watching
+from simstrategy_torch_distributed.settings import OF_RANK, Function, Settings, Watching
 from simstrategy_torch_distributed.world import World
 
 __all__ = ["Function", "Settings", "run", "run_on", "started", "started_apart"]
@@ -112,7 +112,7 @@ class _Run:
             "rank": rank,
             "size": settings.ranks,
             "script": settings.script,
-            "arguments": list(settings.arguments),
+            "arguments": [text.replace(OF_RANK, str(rank)) for text in settings.arguments],
             "is_module": settings.is_module,
             "function": settings.function,
             "seat": settings.seat,

@@ -11,7 +11,7 @@ from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
 from simstrategy_torch_distributed.laws.named import DEFAULT
 
-__all__ = ["RANKS_MAX", "Fault", "Function", "Settings", "Watching"]
+__all__ = ["OF_RANK", "RANKS_MAX", "Fault", "Function", "Settings", "Watching"]
 
 RANKS_MAX: Final = 256
 DEVICES: Final = ("cpu", "cpu-for-cuda")
@@ -60,6 +60,10 @@ class Watching:
     sums: bool = False
     predicting: tuple[str, ...] = ()
     narrow: str | None = None
+
+
+OF_RANK: Final = "\0rank\0"
+"""What stands in the arguments of a script for the number of each rank: no argument of a command has it."""
 
 
 @dataclass(frozen=True, slots=True)

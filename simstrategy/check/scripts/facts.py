@@ -222,12 +222,14 @@ class Runner(Protocol):
     """Runs one script, as often as it is asked to.
 
     name: for the rows of a report. nothing: why a run may have no values, and what to do, as a sentence. laws: those
-    that look at one run.
+    that look at one run. rank_text: what stands for a replica's number in the arguments of a run; None where all
+    replicas have the same arguments.
     """
 
     name: str
     nothing: str
     laws: Sequence[str]
+    rank_text: str | None
 
     def run(self, settings: ScriptSettings) -> ScriptRun:
         """Runs the script to its end."""

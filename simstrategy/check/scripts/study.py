@@ -24,7 +24,7 @@ from simstrategy.check.scripts.predicting import with_layers
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.check.scripts.shards import shards_of, with_whole
 from simstrategy.check.shown import Way
-from simstrategy.check.templates import REPLICAS, are_shares, filled
+from simstrategy.check.templates import RANK, REPLICAS, are_shares, filled
 from simstrategy.device.narrow import coarsest
 from simstrategy.errors import Unsupported
 from simstrategy.sim import ORDERS
@@ -289,7 +289,8 @@ class ScriptStudy:
 
     def _values(self, replicas: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
         first = {name: values[0] for name, values in self.settings.vary.items()}
-        return {REPLICAS: replicas} | first | {**arguments}
+        own = {} if self._runner.rank_text is None else {RANK: self._runner.rank_text}
+        return {REPLICAS: replicas} | own | first | {**arguments}
 
     def _run(
         self,

@@ -22,7 +22,7 @@ from simstrategy_torch_distributed.laws.named import DEFAULT
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import Report
 from simstrategy_torch_distributed.running import run_on, started_apart
-from simstrategy_torch_distributed.settings import Fault, Settings, Watching
+from simstrategy_torch_distributed.settings import OF_RANK, Fault, Settings, Watching
 
 __all__ = ["judge_faults", "runner_of", "spawning_runner_of"]
 
@@ -93,6 +93,7 @@ class TorchrunRunner:
 
     def __init__(self, settings: Settings, imported: Sequence[str] = (), name: str = "torchrun") -> None:
         self.name = name
+        self.rank_text = OF_RANK if name == "torchrun" else None
         self._settings = settings
         self._servers = started_apart([*modules_of_torch(settings.script), *_IMPORTED, *imported])
 

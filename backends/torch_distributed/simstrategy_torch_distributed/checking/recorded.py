@@ -26,7 +26,7 @@ from simstrategy_torch_distributed.checking.moments import (
 )
 from simstrategy_torch_distributed.record import Record
 from simstrategy_torch_distributed.report import Report
-from simstrategy_torch_distributed.settings import Settings
+from simstrategy_torch_distributed.settings import OF_RANK, Settings
 
 __all__ = ["recorded_run"]
 
@@ -46,13 +46,14 @@ def recorded_run(
     not.
     """
     script = Path(settings.script)
+    words = [text.replace(OF_RANK, "RANK") for text in settings.arguments]
     recorder = Recorder(root=None if settings.is_module else script.absolute().parent)
     recorder.describe(
         replicas=settings.ranks,
         workers=1,
         order=settings.order,
         arrivals="not recorded",
-        command=" ".join(["torchrun", f"--nproc-per-node {settings.ranks}", settings.script, *settings.arguments]),
+        command=" ".join(["torchrun", f"--nproc-per-node {settings.ranks}", settings.script, *words]),
         **({} if settings.is_module else {"source": _source(script)}),
     )
     writer = _Writer(recorder, settings.ranks)
