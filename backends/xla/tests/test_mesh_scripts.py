@@ -1,4 +1,7 @@
-"""Scripts of JAX that make their mesh themselves are judged as they are.  Clauses: J-117, J-118, J-119, J-120, J-121."""
+"""Scripts of JAX that make their mesh themselves are judged as they are.
+
+Clauses: J-117, J-118, J-119, J-120, J-121.
+"""
 
 import pytest
 
