@@ -38,6 +38,9 @@ _PARAMETERS: Final = (
 _SCRIPTS: Final = (b"init_process_group", b"MirroredStrategy", *[sign for sign, _ in _PARAMETERS])
 """What a script has in it that trains when it is executed."""
 
+_BESIDE: Final = re.compile(rb"^\s*import .*\bjax\b", re.MULTILINE)
+"""How a script imports JAX in one line with others."""
+
 _LAUNCHED: Final = ("as torchrun starts it", "torchrun")
 _SPAWNING: Final = ("with the ranks that it spawns", "python")
 """How a script of torch.distributed is checked, and what starts it then."""
@@ -110,7 +113,8 @@ def _script_in(path: Path, function: str, arguments: Sequence[str]) -> Program |
     Raises InvalidArgument for another script: it would train before it is refused.
     """
     source = path.read_bytes()
-    tree = parsed(source) if any(sign in source for sign in _SCRIPTS) else None
+    is_one = any(sign in source for sign in _SCRIPTS) or _BESIDE.search(source)
+    tree = parsed(source) if is_one else None
     if tree is None:
         return None
     if function == DEFAULT_FUNCTION and lacks(tree, function, unless=MOSTLY_READ):

@@ -7,14 +7,17 @@ import ast
 
 import pytest
 
-from simstrategy.check.executed.kept import KEEP, Keeping, Kept
+from simstrategy.check.executed.kept import BEFORE, KEEP, Form, Keeping, Kept, with_forms
 
 
 def kept_of(text):
     """Returns what a text keeps when it runs."""
     tree = ast.fix_missing_locations(Keeping().visit(ast.parse(text)))
     kept = Kept()
-    eval(compile(tree, "train.py", "exec"), {KEEP: kept.keep, "f": lambda *given, **named: given[-1]})
+    eval(
+        compile(tree, "train.py", "exec"),
+        {BEFORE: kept.before, KEEP: kept.keep, "f": lambda *given, **named: given[-1]},
+    )
     return kept
 
 
@@ -32,6 +35,10 @@ def kept_of(text):
         ("w = 1\nv = f(w)", []),
         ("w: int", []),
         ("w = f(lambda w: w)", ["w"]),
+        ("w = 1\nnew, loss = f((w, 2))\nw = new", ["w"]),
+        ("w = v = 1\nout = f((w, v))\nw, (v, *rest) = out[0], (out[1], 2)", ["w", "v"]),
+        ("w = 1\nout = f((w, 2))\nw, loss = out", ["w"]),
+        ("w = best = 1\nw = f(w)\nbest = w", ["w"]),
     ],
 )
 def test_a_name_that_is_computed_from_itself_is_kept(text, names):
@@ -73,6 +80,26 @@ def step(other):
     )
     assert kept.fed_back == {}
     assert {*kept.taken} == {"model", "size", "f", "loss"}
+
+
+def of_lists(value):
+    shapes = tuple(map(type, value)) if isinstance(value, list) else ()
+    return Form(shapes, is_state=isinstance(value, list), arrays=frozenset(map(id, shapes and value)))
+
+
+def test_a_statement_that_changes_the_form_is_no_step():
+    with with_forms(of_lists):
+        kept = kept_of(
+            "w, losses = [1, 2], []\nfor _ in range(3):\n    w = [w[1], 7.5]\n    losses += [w]\nw = w + w\n"
+        )
+    assert kept.fed_back == {"w": [7.5, 7.5]}
+
+
+def test_what_goes_through_a_loop_is_known_from_a_batch():
+    with with_forms(of_lists):
+        kept = kept_of("w = [4001, 4002]\nfor x in ([5001], [5002]):\n    x = [x[0] + 1]\n    w = [*w[1:], x[0]]\n")
+    assert {*kept.fed_back} == {"x", "w"}
+    assert kept.carried == {"w"}
 
 
 def test_lines_and_docstrings_stay_where_they_are():

@@ -59,6 +59,11 @@ def test_a_script_of_jax_is_a_program_that_returns_what_it_trains(script):
     assert script_of(program).arguments == ("--batch", "{12//replicas}")
 
 
+def test_a_script_that_imports_jax_beside_others_in_a_line_is_one(script):
+    made, _, _ = script
+    assert script_of(made("import sys as s, jax\njax.devices()")) is not None
+
+
 def test_arguments_that_replicas_do_not_divide_are_refused_when_they_are_filled(script):
     made, _, _ = script
     with pytest.raises(InvalidArgument, match=r"'\{10//replicas\}' has 10 // replicas, which leaves a remainder"):

@@ -1,4 +1,7 @@
-"""Scripts of JAX that make their mesh themselves are judged as they are.  Clauses: J-117, J-118, J-119."""
+"""Scripts of JAX that make their mesh themselves are judged as they are.
+
+Clauses: J-117, J-118, J-119, J-120, J-121.
+"""
 
 import pytest
 
@@ -121,6 +124,63 @@ def test_sizes_and_meshes_that_numbers_of_devices_do_not_fit_are_not_judged(chec
     report = check(JIT, SHAPE=".reshape(4)", BATCH="8")
     assert [row.why for row in report.rows[:2]] == ["its mesh has another number of devices"] * 2
     assert "Make it of as many as there are, len(jax.devices())" in str(report)
+
+
+HOST = """
+import pickle
+@functools.partial(jax.pmap, axis_name="i")
+def gradient_of(w, x, y):
+    return jax.value_and_grad(lambda w: jnp.mean((x @ w - y) ** 2))(w)
+REFUSAL
+w, metrics, losses = np.zeros(4, np.float32), {"loss": 0.0}, []
+for place in range(0, 24, 8):
+    x = ROWS[place : place + 8].reshape(DEVICES, -1, 4)
+    loss, gradient = gradient_of(np.stack([w] * DEVICES), x, x.sum(-1))
+    out = w - 0.1 * np.asarray(gradient).mean(0), loss[0]
+    w, loss = out
+    metrics = jax.tree.map(jnp.add, metrics, {"loss": loss})
+    losses += [loss]
+losses = jnp.stack(losses)
+w = pickle.loads(pickle.dumps(w))[:2]
+"""
+
+
+@pytest.mark.slow
+def test_state_of_numpy_is_compared_and_no_loss_of_one_device(check):
+    report = check(HOST, REFUSAL="")
+    assert report.verdict == "agree", str(report)
+    assert "Compared is what these names hold at the end: w.\n" in str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("refusal", "why"),
+    [
+        (
+            "if 8 % DEVICES: raise ValueError('the batch must be divisible by 3')",
+            "its sizes are not divided by so many",
+        ),
+        pytest.param("assert 8 % DEVICES == 0", "its sizes are not divided by so many", marks=pytest.mark.deep),
+        pytest.param(
+            "if DEVICES > 2:\n    raise RuntimeError('this needs 2 devices')",
+            "the script refuses so many devices",
+            marks=pytest.mark.deep,
+        ),
+    ],
+)
+def test_a_script_that_refuses_a_number_of_devices_is_not_judged_there(check, refusal, why):
+    report = check(PMAP.replace("if __name__", f"{refusal}\nif __name__"), (1, 2, 3), DROP="", REDUCED=MEAN)
+    rows = {row.replicas: row for row in report.rows}
+    assert rows["3"].why.startswith(why), str(report)
+    assert not report.findings
+    assert rows["2 against 1"].compared == 2
+
+
+@pytest.mark.slow
+def test_a_name_of_an_axis_that_is_wrong_gets_no_advice_on_the_mesh_of_the_check(check):
+    report = check(PMAP, DROP="", REDUCED='jax.lax.pmean(gradients, "j")')
+    assert report.verdict == "differ"
+    assert "The mesh of this check" not in str(report)
 
 
 @pytest.mark.slow

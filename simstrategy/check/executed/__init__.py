@@ -3,8 +3,8 @@
 Their text is changed in the syntax tree where it has to be, and nowhere else; lines stay where they are.
 """
 
-from simstrategy.check.executed.kept import Kept
+from simstrategy.check.executed.kept import Form, Kept, with_forms
 from simstrategy.check.executed.program import Script, script_of
 from simstrategy.check.executed.scripts import is_executed, script_in
 
-__all__ = ["Kept", "Script", "is_executed", "script_in", "script_of"]
+__all__ = ["Form", "Kept", "Script", "is_executed", "script_in", "script_of", "with_forms"]

@@ -2,23 +2,63 @@
 
 A training step computes new values from the old ones: ``params = update(params, batch)``, or changes an object that it
 takes: ``step(model, batch)``. After each such statement another one keeps the value, so that the last one is known.
+A statement that gives the name another form is no step: it converts a state, or adds to a list of losses.
 """
 
 import ast
-from collections.abc import Iterator
-from typing import Any, Final, final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple, final
 
-__all__ = ["KEEP", "Keeping", "Kept"]
+__all__ = ["BEFORE", "KEEP", "Form", "Keeping", "Kept", "with_forms"]
 
 KEEP: Final = "__simstrategy_keep__"
 """The name of the function that a script calls after a statement."""
+BEFORE: Final = "__simstrategy_before__"
+"""The name of the function that a script calls before a statement that computes a name from itself."""
+
+
+class Form(NamedTuple):
+    """What is known of a value.
+
+    shapes: of its parts, which a step does not change. is_state: whether it can be what a script trains. arrays: the
+    identities of its arrays.
+
+    >>> Form(((2, 3), (3,)), is_state=True).shapes
+    ((2, 3), (3,))
+    """
+
+    shapes: tuple[Any, ...]
+    is_state: bool
+    arrays: frozenset[int] = frozenset()
+
+
+def _any_state(value: object) -> Form:
+    """Returns one form for all values."""
+    return Form((), is_state=True)
+
+
+_FORM: ContextVar[Callable[[object], Form]] = ContextVar("form of a value", default=_any_state)
+
+
+@contextmanager
+def with_forms(form: Callable[[object], Form]) -> Iterator[None]:
+    """Has scripts that are executed inside keep what has a form.  form: returns it."""
+    token = _FORM.set(form)
+    try:
+        yield
+    finally:
+        _FORM.reset(token)
 
 
 @final
 class Kept:
     """The last values of a script's names, by name and scope, in the order in which they were first kept.
 
-    fed_back: those that were computed from the name's own value before. taken: those that a call in a loop takes.
+    fed_back: those that were computed from the name's own value before, which had the same form. taken: those that a
+    call in a loop takes. carried: those of fed_back that a statement has computed from what one had kept: such a name
+    goes through a loop, where a batch does not.
 
     >>> kept = Kept()
     >>> kept.keep("params of main", 1, True)
@@ -30,9 +70,25 @@ class Kept:
     def __init__(self) -> None:
         self.fed_back: dict[str, Any] = {}
         self.taken: dict[str, Any] = {}
+        self.carried: set[str] = set()
+        self._form = _FORM.get()
+        self._before: dict[str, Form] = {}
+        self._last: dict[str, Form] = {}
+
+    def before(self, name: str, value: object) -> None:
+        """Notes the form that a name's value has before a statement."""
+        self._before[name] = self._form(value)
 
     def keep(self, name: str, value: object, is_fed_back: bool) -> None:
-        (self.fed_back if is_fed_back else self.taken)[name] = value
+        if not is_fed_back:
+            self.taken[name] = value
+            return
+        form = self._form(value)
+        before = self._before.pop(name, form)
+        if form.is_state and before.shapes == form.shapes:
+            if name in self._last and before.arrays & self._last[name].arrays:
+                self.carried.add(name)
+            self.fed_back[name], self._last[name] = value, form
 
 
 @final
@@ -42,6 +98,7 @@ class Keeping(ast.NodeTransformer):
     def __init__(self) -> None:
         self._scope: list[str] = []
         self._loops = 0
+        self._computed: dict[str, frozenset[str]] = {}  # by name, what its last assignment reads
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._in_scope(node)
@@ -65,17 +122,18 @@ class Keeping(ast.NodeTransformer):
         return [node] if node.value is None else self._kept(node, [node.target], node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
-        return [node, *self._calls(node, {_text(one): True for one in _held(node.target)})]
+        return self._around(node, {_text(one): True for one in _held(node.target)})
 
     def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
         return self._kept(node, [], node.value)
 
     def _in_scope(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> ast.AST:
         loops, self._loops = self._loops, 0
+        computed, self._computed = self._computed, {}
         self._scope.append(node.name)
         self.generic_visit(node)
         self._scope.pop()
-        self._loops = loops
+        self._loops, self._computed = loops, computed
         return node
 
     def _in_loop(self, node: ast.For | ast.While) -> ast.AST:
@@ -86,21 +144,55 @@ class Keeping(ast.NodeTransformer):
 
     def _kept(self, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         """Returns a statement and the calls that keep what it computes.  value: of the statement."""
-        read = {_text(one) for one in ast.walk(value) if isinstance(one, ast.Name | ast.Attribute)}
+        read = frozenset(_text(one) for one in ast.walk(value) if isinstance(one, ast.Name | ast.Attribute))
         found = {_text(one): True for target in targets for one in _held(target) if _text(one) in read}
+        for target in targets:
+            copies = {_text(new): True for new, old in _copies(target, value) if _text(new) in self._read_for(old)}
+            found |= copies
+        self._computed |= {_text(one): read for target in targets for one in _held(target)}
         if self._loops and isinstance(value, ast.Call):
             for one in _taken(value):
                 found.setdefault(_text(one), False)
-        return [node, *self._calls(node, found)]
+        return self._around(node, found)
 
-    def _calls(self, node: ast.stmt, found: dict[str, bool]) -> Iterator[ast.stmt]:
-        """Yields a call of KEEP for each name of a statement.  found: by name, whether it is fed back."""
-        for name, is_fed_back in found.items():
-            scope = f" of {'.'.join(self._scope)}" if self._scope else ""
-            (call,) = ast.parse(f"{KEEP}({name + scope!r}, {name}, {is_fed_back})").body
-            for one in ast.walk(call):
-                ast.copy_location(one, node)
-            yield call
+    def _read_for(self, name: ast.expr) -> frozenset[str]:
+        return self._computed.get(_text(name), frozenset())
+
+    def _around(self, node: ast.stmt, found: dict[str, bool]) -> list[ast.stmt]:
+        """Returns a statement between the calls for its names.  found: by name, whether it is fed back."""
+        scope = f" of {'.'.join(self._scope)}" if self._scope else ""
+        before = [_made(_BEFORE_TEXT.format(name + scope, name), node) for name, is_one in found.items() if is_one]
+        after = [_made(f"{KEEP}({name + scope!r}, {name}, {is_one})", node) for name, is_one in found.items()]
+        return [*before, node, *after]
+
+
+_BEFORE_TEXT: Final = f"try: {BEFORE}({{0!r}}, {{1}})\nexcept (NameError, AttributeError): pass"
+"""A name in a comprehension or a lambda may have no value outside of it."""
+
+
+def _made(text: str, node: ast.stmt) -> ast.stmt:
+    """Returns the statement of a text, at the place of another one."""
+    (made,) = ast.parse(text).body
+    for one in ast.walk(made):
+        ast.copy_location(one, node)
+    return made
+
+
+def _copies(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yields the names that an assignment gives the value of another name, or a part of it, each with that one."""
+    match target, value:
+        case ((ast.Tuple(elts=new) | ast.List(elts=new)), (ast.Tuple(elts=old) | ast.List(elts=old))):
+            for one, other in zip(new, old, strict=False):
+                yield from _copies(one, other)
+        case ((ast.Tuple() | ast.List() | ast.Name() | ast.Attribute()), ast.Subscript(value=old)):
+            yield from _copies(target, old)
+        case ((ast.Tuple(elts=new) | ast.List(elts=new)), _):
+            for one in new:
+                yield from _copies(one, value)
+        case ((ast.Name() | ast.Attribute()), (ast.Name() | ast.Attribute())) if _is_dotted(target) and _is_dotted(
+            value
+        ):
+            yield target, value
 
 
 def _held(target: ast.expr) -> Iterator[ast.expr]:

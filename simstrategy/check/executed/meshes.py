@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simstrategy.check.executed.kept import KEEP, Keeping, Kept
+from simstrategy.check.executed.kept import BEFORE, KEEP, Keeping, Kept
 from simstrategy.check.executed.program import Way
 from simstrategy.check.executed.running import Executed
 from simstrategy.check.sources import imported_by, words_of
@@ -38,7 +38,7 @@ def _changed(tree: ast.Module) -> ast.Module:
 def _run(executed: Executed, mesh: Any, arguments: Sequence[str]) -> Kept:
     """Executes the script, which makes its own mesh of the devices that there are; returns what it trains."""
     kept = Kept()
-    executed.run({KEEP: kept.keep, _NOTHING: lambda *_, **__: None}, arguments)
+    executed.run({BEFORE: kept.before, KEEP: kept.keep, _NOTHING: lambda *_, **__: None}, arguments)
     return kept
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,24 +16,36 @@ import numpy as np
 from jax.sharding import Mesh
 
 from simstrategy.check.checkpoint import Checkpoint, takes_checkpoint
-from simstrategy.check.executed import Kept
+from simstrategy.check.executed import Kept, script_of, with_forms
 from simstrategy.check.folder import same_folder
 from simstrategy.run import raised_where
 from simstrategy.short_repr import error_text
 from simstrategy_xla.mesh_check.error_texts import shown_text
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run, Saved
 from simstrategy_xla.mesh_check.results import Result, result_of
-from simstrategy_xla.mesh_check.trained import sizes_in, trained_in
+from simstrategy_xla.mesh_check.trained import form_of, sizes_in, trained_in
 
-__all__ = ["COMPILED_BYTES_MAX", "DIVIDED", "FIXED", "choose_devices", "keep_compiled", "load_problem", "run_once"]
+__all__ = [
+    "COMPILED_BYTES_MAX",
+    "DIVIDED",
+    "FIXED",
+    "REFUSED",
+    "choose_devices",
+    "keep_compiled",
+    "load_problem",
+    "run_once",
+]
 
 _CONFIG: Final[Any] = jax.config
 _OF_AXES: Final = ("unbound axis name", "is not found in mesh", "must refer to an axis")
 _INDIVISIBLE: Final = re.compile(
     r"not evenly divisible by the corresponding mesh axis|should be\s+divisible by \d|tiling factors: \[|"
-    r"cannot reshape array of .* into shape \((?P<first>\d+),|array split does not result in an equal division"
+    r"cannot reshape array of .* into shape \((?P<first>\d+),|array split does not result in an equal division|"
+    r"\b[Dd]ivisible\b|can't divide axis of length|\b(?:be|is not) a multiple of"
 )
-_COUNTED: Final = re.compile(r"Number of devices (?P<one>\d+) must be|cannot reshape array of size (?P<other>\d+) into")
+_COUNTED: Final = re.compile(
+    r"Number of devices (?P<one>\d+) must (?:be|equal)|cannot reshape array of size (?P<other>\d+) into"
+)
 DIVIDED: Final = (
     "Choose a size, as of the batch, that every number of devices divides: 1, 2, 3 and 4 divide 12. Or leave numbers "
     "out, as by --replicas 1,2"
@@ -42,6 +54,10 @@ FIXED: Final = (
     "The program makes a mesh of a fixed number of devices. Make it of as many as there are, len(jax.devices()), or "
     "choose numbers with which it runs, as by --replicas 4,8"
 )
+REFUSED: Final = (
+    "The script itself raises this for a number of devices. Choose numbers with which it runs, as by --replicas 4,8"
+)
+_OF_DEVICES: Final = re.compile(r"\bdevices?\b|device_count", re.IGNORECASE)
 _FLAG: Final = "--xla_force_host_platform_device_count"
 COMPILED_BYTES_MAX: Final = 256 << 20
 """How much compiled code a check keeps at most, but for what one process adds: it has the program's constants in it."""
@@ -89,14 +105,17 @@ def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
     error: tuple[str, str] | None = None
     notes: tuple[str, ...] = ()
     result, sizes = Result.none(), {}
-    with same_folder(), _printed() as printed:
+    with same_folder(), _printed() as printed, with_forms(form_of):
         try:
             value = functools.partial(program, **given)(mesh)
         except KeyboardInterrupt:
             raise
         except BaseException as caught:  # noqa: BLE001 - compared like a value: several may raise the same
             error = (type(caught).__name__, shown_text(caught))
-            notes = (raised_where(caught, with_text=False), *_advice(caught, job, len(devices)))
+            notes = (
+                raised_where(caught, with_text=False),
+                *_advice(caught, job, len(devices), is_script=script_of(program) is not None),
+            )
         else:
             sizes = sizes_in(value) if isinstance(value, Kept) else {}
             result = result_of(trained_in(value) if isinstance(value, Kept) else value, devices)
@@ -105,7 +124,7 @@ def run_once(program: Callable[..., Any], job: Job, run: Run) -> Found:
     return Found(*shown, error, notes, (), (), printed.getvalue(), saved, None, result.spread, sizes)
 
 
-def _advice(error: BaseException, job: Job, devices: int) -> tuple[str, ...]:
+def _advice(error: BaseException, job: Job, devices: int, *, is_script: bool) -> tuple[str, ...]:
     """Returns what to do about an error over the names of axes, a number of devices, or a size; else ().
 
     JAX has several texts for a name that no axis has, and an assertion without a text where `psum` gets one.
@@ -118,6 +137,8 @@ def _advice(error: BaseException, job: Job, devices: int) -> tuple[str, ...]:
     size = _INDIVISIBLE.search(text)
     if size is not None and size["first"] in (None, str(devices)):
         return (DIVIDED,)
+    if is_script:
+        return _refusal(text, last, job)
     theirs = isinstance(error, AssertionError) and not text and not any("assert" in (one.line or "") for one in last)
     if not theirs and not any(sign in text for sign in _OF_AXES):
         return ()
@@ -126,6 +147,19 @@ def _advice(error: BaseException, job: Job, devices: int) -> tuple[str, ...]:
         f"The mesh of this check has the axes {names}. Name others in the annotation, mesh: Annotated[Mesh, 'batch']"
     )
     return (f"{found}, or use mesh.axis_names",)
+
+
+def _refusal(text: str, last: Sequence[traceback.FrameSummary], job: Job) -> tuple[str, ...]:
+    """Returns what to do about an error that a script raises for its number of devices; else ().
+
+    text: of the error. last: where it was raised.
+    """
+    line = (last[0].line or "") if last and last[0].filename == job.file else ""
+    if line.startswith("assert") and "%" in line:
+        return (DIVIDED,)
+    if line.startswith(("assert", "raise")) and _OF_DEVICES.search(f"{line} {text}"):
+        return (REFUSED,)
+    return ()
 
 
 @contextlib.contextmanager

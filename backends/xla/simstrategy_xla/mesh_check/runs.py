@@ -175,7 +175,8 @@ class MeshRuns:
         self._found[first] = both[0]
         for count in others:
             self._found[count] = self._once(count)
-        self._rows = _in_all([found.by_device for found in self._found.values() if isinstance(found, Found)])
+        ended = [one for one in self._found.values() if isinstance(one, Found) and one.error is None]
+        self._rows = _in_all([one.by_device for one in ended])
         diverged = [one for count in self.replicas for one in self._diverged(count)]
         self._state = frozenset(path for path, partakes in diverged if partakes)
         self._unsettled = frozenset(path for path, _ in diverged) - self._state
@@ -235,7 +236,7 @@ class MeshRuns:
         Which arrays these are shows in a run with recorded values. It is made where rows are unequal alone.
         """
         found = self._found[count]
-        if not isinstance(found, Found):
+        if not isinstance(found, Found) or found.error is not None:
             return
         leaves = dict(found.contents.leaves)
         unequal = {path for path in self._rows if is_float(leaves[path]) and len({*_rows_of(leaves[path])}) > 1}

@@ -11,7 +11,7 @@ import numpy as np
 from simstrategy.check.across import counted
 from simstrategy.check.exempt import name_of
 from simstrategy_xla.mesh_check.jobs import Found
-from simstrategy_xla.mesh_check.running import DIVIDED, FIXED
+from simstrategy_xla.mesh_check.running import DIVIDED, FIXED, REFUSED
 
 __all__ = ["NOTHING_KEPT", "compared_names", "grown_in", "left_out", "untried_by", "without"]
 
@@ -26,6 +26,7 @@ NOTHING_KEPT: Final = (
 _UNTRIED: Final = {
     DIVIDED: "its sizes are not divided by so many devices",
     FIXED: "its mesh has another number of devices",
+    REFUSED: "the script refuses so many devices",
 }
 """Why a script does not run with a number of devices, by what to do about it."""
 _NAMES_MAX: Final = 8

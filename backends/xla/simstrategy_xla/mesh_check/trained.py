@@ -7,15 +7,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from simstrategy.check.executed import Kept
+from simstrategy.check.executed import Form, Kept
 
-__all__ = ["sizes_in", "trained_in"]
+__all__ = ["form_of", "sizes_in", "trained_in"]
 
 _CONTAINERS: Final = (jax.Array, list, tuple, dict)
 """What a call that takes it does not change in place, or holds a batch."""
 
 _BATCHES: Final = (jax.Array, np.ndarray, list, tuple, dict)
 _HELD: Final = (jax.Array, np.ndarray)
+_PARTS_MAX: Final = 1000
+"""How long a list is that may be a state: more are rows of data, to which a loop adds."""
 
 Path = tuple[Any, ...]
 
@@ -23,8 +25,9 @@ Path = tuple[Any, ...]
 def trained_in(kept: Kept) -> dict[str, Any]:
     """Returns nests of arrays […] of floats, each array once, by the name that holds it.
 
-    Of what a call takes it is objects alone, such as a module of Flax: calls change these in place. A name of a single
-    number is left out beside others: it may be a mean over steps of what one device has.
+    Of what a call takes it is objects alone, such as a module of Flax: calls change these in place. A name of single
+    numbers is left out beside others: they may be means over steps of what one device has. Where names go through a
+    loop, others that are computed from themselves are left out, such as a batch. Arrays of NumPy count in these alone.
 
     >>> kept = Kept()
     >>> kept.keep("params of main", {"w": jnp.ones(2), "step": 3}, True)
@@ -34,13 +37,32 @@ def trained_in(kept: Kept) -> dict[str, Any]:
     found: dict[str, Any] = {}
     seen: set[int] = set()
     objects = {name: one for name, one in kept.taken.items() if not isinstance(one, _CONTAINERS)}
-    for name, value in {**objects, **kept.fed_back}.items():
-        for path, array in _arrays_in(value):
+    fed_back = {name: one for name, one in kept.fed_back.items() if name in kept.carried or not kept.carried}
+    for name, value in {**objects, **fed_back}.items():
+        for path, array in _arrays_in(value, with_numpy=name in kept.carried):
             if id(array) not in seen:
                 seen.add(id(array))
                 _put(found, (name, *path), array)
-    numbers = [name for name, value in found.items() if isinstance(value, jax.Array) and not value.ndim]
+    numbers = [name for name, value in found.items() if not any(one.ndim for one in jax.tree.leaves(value))]
     return {name: value for name, value in found.items() if name not in numbers or len(numbers) == len(found)}
+
+
+def form_of(value: object) -> Form:
+    """Returns the form of a value; a state is one with arrays of floats, and none of a traced function.
+
+    >>> form_of([jnp.ones(2), 1.0]).shapes
+    ((2,), ())
+    """
+    if isinstance(value, list | tuple | dict) and len(value) > _PARTS_MAX:
+        return Form((), is_state=False)
+    try:
+        leaves = jax.tree.leaves(value)
+    except Exception:  # noqa: BLE001 - as in _arrays_in
+        return Form((), is_state=False)
+    shapes = [one.shape if isinstance(one, _HELD) else () for one in leaves]
+    arrays = frozenset(id(one) for one in leaves if isinstance(one, _HELD))
+    is_state = any(_is_trained(one) or _is_of_numpy(one) for one in leaves)
+    return Form(tuple(shapes), is_state=is_state, arrays=arrays)
 
 
 def sizes_in(kept: Kept) -> dict[str, int]:
@@ -75,13 +97,13 @@ def _is_of_a_batch(array: Any) -> bool:
     return len(rows) < len(array.sharding.device_set) or len({np.asarray(one.data).tobytes() for one in rows}) > 1
 
 
-def _arrays_in(value: Any) -> Iterator[tuple[Path, jax.Array]]:
+def _arrays_in(value: Any, *, with_numpy: bool) -> Iterator[tuple[Path, Any]]:
     try:
         leaves, _ = jax.tree_util.tree_flatten_with_path(value)
     except Exception:  # noqa: BLE001 - keys of a dictionary that have no order, or what a class of the program raises
         return
     for path, leaf in leaves:
-        if _is_trained(leaf):
+        if _is_trained(leaf) or (with_numpy and _is_of_numpy(leaf)):
             yield tuple(_key(one) for one in path), leaf
 
 
@@ -90,6 +112,10 @@ def _is_trained(leaf: Any) -> bool:
     if not isinstance(leaf, jax.Array) or isinstance(leaf, jax.core.Tracer):
         return False
     return jnp.issubdtype(leaf.dtype, jnp.inexact) and not leaf.is_deleted()
+
+
+def _is_of_numpy(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f" and leaf.ndim > 0
 
 
 def _key(entry: Any) -> Any:
@@ -102,7 +128,7 @@ def _key(entry: Any) -> Any:
             return str(entry)
 
 
-def _put(found: dict[str, Any], path: Path, array: jax.Array) -> None:
+def _put(found: dict[str, Any], path: Path, array: Any) -> None:
     *outer, last = path
     for key in outer:
         found = found.setdefault(key, {})
