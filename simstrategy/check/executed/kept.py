@@ -15,6 +15,7 @@ __all__ = ["BEFORE", "KEEP", "Form", "Keeping", "Kept", "with_forms"]
 
 KEEP: Final = "__simstrategy_keep__"
 """The name of the function that a script calls after a statement."""
+_SELF: Final = "self"
 BEFORE: Final = "__simstrategy_before__"
 """The name of the function that a script calls before a statement that computes a name from itself."""
 
@@ -208,10 +209,15 @@ def _held(target: ast.expr) -> Iterator[ast.expr]:
 
 
 def _taken(call: ast.Call) -> Iterator[ast.expr]:
-    """Yields the names and attributes that a call takes, with the object of a method."""
+    """Yields the names that a call takes, with the object of a method.
+
+    Of attributes it is those of ``self``: another one may be a property, which would be read once more.
+    """
     receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
     given = [one.value for one in call.keywords]
-    yield from [one for one in (*receiver, *call.args, *given) if _is_dotted(one)]
+    for one in (*receiver, *call.args, *given):
+        if isinstance(one, ast.Name) or (isinstance(one, ast.Attribute) and _text(one.value) == _SELF):
+            yield one
 
 
 def _is_dotted(node: ast.expr) -> bool:

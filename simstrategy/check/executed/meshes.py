@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from simstrategy.check.executed.kept import BEFORE, KEEP, Keeping, Kept
-from simstrategy.check.executed.program import Way
+from simstrategy.check.executed.program import Library
 from simstrategy.check.executed.running import Executed
 from simstrategy.check.sources import imported_by, words_of
 
@@ -42,7 +42,7 @@ def _run(executed: Executed, mesh: Any, arguments: Sequence[str]) -> Kept:
     return kept
 
 
-OF_MESHES: Final = Way("jax.sharding.Mesh", lambda mesh: int(mesh.devices.size), _changed, _run)
+OF_MESHES: Final = Library("jax.sharding.Mesh", lambda mesh: int(mesh.devices.size), _changed, _run)
 """How such scripts are executed."""
 
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simstrategy.check.executed.program import Way
+from simstrategy.check.executed.program import Library
 from simstrategy.check.executed.running import Executed
 from simstrategy.check.sources import LAUNCHED, imported_by
 from simstrategy.errors import InvalidArgument
@@ -48,7 +48,7 @@ def _run(executed: Executed, strategy: Any, arguments: Sequence[str]) -> None:
         )
 
 
-MIRRORED: Final = Way(
+MIRRORED: Final = Library(
     "tensorflow.distribute.Strategy", lambda strategy: int(strategy.num_replicas_in_sync), _changed, _run
 )
 """How such scripts are executed."""

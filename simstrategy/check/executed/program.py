@@ -10,7 +10,7 @@ from simstrategy.check.executed.running import Executed
 from simstrategy.check.outcome import Program
 from simstrategy.check.templates import REPLICAS, filled
 
-__all__ = ["Script", "Way", "made_program", "script_of"]
+__all__ = ["Library", "Script", "made_program", "script_of"]
 
 _SCRIPT: Final = "simstrategy_script"
 """The attribute by which the function of a script is known."""
@@ -22,7 +22,7 @@ class Script(NamedTuple):
     arguments: tuple[str, ...]
 
 
-class Way(NamedTuple):
+class Library(NamedTuple):
     """How scripts of one library are executed.
 
     annotation: the type of what a run gives. count: returns how many replicas that has. changed: returns the tree that
@@ -35,15 +35,15 @@ class Way(NamedTuple):
     run: Callable[[Executed, Any, Sequence[str]], Any]
 
 
-def made_program(way: Way, file: Path, tree: ast.Module, arguments: Sequence[str]) -> Program:
+def made_program(library: Library, file: Path, tree: ast.Module, arguments: Sequence[str]) -> Program:
     """Returns a program whose runs execute a script.  tree: of the script; it is changed.
 
-    Raises, when it runs, InvalidArgument for arguments that cannot be filled, and what `way.run` raises.
+    Raises, when it runs, InvalidArgument for arguments that cannot be filled, and what `library.run` raises.
     """
-    executed = Executed(file, way.changed(tree))
+    executed = Executed(file, library.changed(tree))
 
     def run(given: object) -> Any:
-        return way.run(executed, given, filled(arguments, {REPLICAS: way.count(given)}) if arguments else ())
+        return library.run(executed, given, filled(arguments, {REPLICAS: library.count(given)}) if arguments else ())
 
     def script(given: object) -> Any:
         return run(given)
@@ -52,7 +52,7 @@ def made_program(way: Way, file: Path, tree: ast.Module, arguments: Sequence[str
     space = {"__name__": f"script_{file.stem}", "__file__": str(file)}
     program = FunctionType(code, space, script.__name__, None, script.__closure__)
     program.__qualname__ = program.__name__  # of a function at the top level
-    program.__annotations__ = {"given": way.annotation}
+    program.__annotations__ = {"given": library.annotation}
     vars(program)[_SCRIPT] = Script(tuple(arguments))
     return program
 

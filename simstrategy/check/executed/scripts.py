@@ -25,7 +25,7 @@ def script_in(file: Path, tree: ast.Module, arguments: Sequence[str]) -> Program
 
     tree: of the script; it is changed where it is one.
     """
-    for is_one, way in _KINDS:
+    for is_one, library in _KINDS:
         if is_one(tree):
-            return made_program(way, file, tree, arguments)
+            return made_program(library, file, tree, arguments)
     return None
