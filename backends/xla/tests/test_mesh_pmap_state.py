@@ -108,6 +108,7 @@ def test_parameters_that_a_collective_keeps_equal_agree(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_statistics_that_a_device_keeps_for_itself_are_not_judged_and_agree_where_they_are_exempt(tmp_path):
     kept = STATISTICS.format(used="", mean="mean", largest="largest")
     report = checked(tmp_path, kept)
