@@ -126,6 +126,7 @@ def test_a_lesson_without_an_exercise_in_pytorch_refuses_a_file_that_states_one(
 
 @needs_torch
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_process_of_its_own_runs_each_number_of_ranks_and_one_that_takes_too_long_is_named(capfd):
     lesson, begins = lessons()[3], "    both = torch.stack"
     right = submission_of(lesson.torch_solution.replace(begins, f"    print('printed')\n{begins}"), "lesson_3_torch.py")

@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from simstrategy.check.annotations import foreign_annotation
-from simstrategy.check.executed import script_of
+from simstrategy.check.executed import require_arguments, script_of
 from simstrategy.check.executed.meshes import uses_devices
 from simstrategy.check.processes import location_of
 from simstrategy.check.programs import load_program, require_launched
@@ -66,8 +66,11 @@ def test_a_script_that_imports_jax_beside_others_in_a_line_is_one(script):
 
 def test_arguments_that_replicas_do_not_divide_are_refused_when_they_are_filled(script):
     made, _, _ = script
-    with pytest.raises(InvalidArgument, match=r"'\{10//replicas\}' has 10 // replicas, which leaves a remainder"):
-        made(arguments=["{10//replicas}"])(MESH)
+    program = made(arguments=["{10//replicas}"])
+    require_arguments(program, [1, 2, 5])
+    for run in (lambda: program(MESH), lambda: require_arguments(program, [1, 4])):
+        with pytest.raises(InvalidArgument, match=r"'\{10//replicas\}' has 10 // replicas, which leaves a remainder"):
+            run()
 
 
 def test_arguments_for_a_function_are_refused(script):

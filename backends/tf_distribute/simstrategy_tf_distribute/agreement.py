@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from simstrategy.check import Report, Row
 from simstrategy.check.annotations import foreign_annotation
-from simstrategy.check.executed import script_of
+from simstrategy.check.executed import require_arguments, script_of
 from simstrategy.check.judging import judge_runs
 from simstrategy.check.laws import OF_RUNS, OF_SCRIPTS
 from simstrategy.check.laws.in_processes import in_processes
@@ -70,6 +70,7 @@ def replicas_agree(
     if not replicas or not callable(program):
         raise InvalidArgument("replicas_agree takes a program(strategy) and at least one number of replicas.")
     _require_mirrored(program, in_processes=bool(settings.workers))
+    require_arguments(program, [*replicas, *settings.workers])
     settings = settings._replace(undeclared=_UNDECLARED, unequal=_UNEQUAL)
     runs = TensorFlowRuns(program, replicas, settings, seed)
 

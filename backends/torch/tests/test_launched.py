@@ -35,6 +35,7 @@ def test_nothing_that_arrives_is_unpickled(launcher: Launcher) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_torchrun_itself_starts_a_program(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}

@@ -33,6 +33,7 @@ def test_a_script_of_the_guide_ends_as_it_shows(tmp_path, number, ranks):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_checks")
+@pytest.mark.deep
 def test_the_script_with_faults_of_the_guide_is_reported_as_it_shows(tmp_path, monkeypatch):
     script, shown = blocks("python")[FAULTS], blocks("text")[FAULTS]
     monkeypatch.chdir(tmp_path)

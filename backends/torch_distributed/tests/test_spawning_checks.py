@@ -190,6 +190,7 @@ def test_a_script_may_spawn_again_and_all_steps_count(check):
     assert twice.rows[0].events == 2 * once.rows[0].events
 
 
+@pytest.mark.deep
 def test_queues_managers_and_loops_over_processes_are_what_they_are(check):
     report = check(SHARED, replicas=(2,))
     assert not report.findings, str(report)

@@ -72,6 +72,7 @@ def test_a_rate_that_depends_on_the_ranks_is_found_beside_it(tmp_path):
     assert "the learning rate of step 1 is 0.03, and 0.01 in the reference" in report.findings[0].cause
 
 
+@pytest.mark.deep
 def test_a_gradient_of_which_nothing_else_is_left_is_not_accused(tmp_path):
     report = checked(tmp_path, "0.01", CONSTANTS)
     assert report.verdict == "undecided", str(report)

@@ -124,6 +124,7 @@ def test_shards_are_put_together_copies_are_kept_and_names_are_numbers_without_a
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_module_is_checked_as_torchrun_runs_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     package = tmp_path / "package"

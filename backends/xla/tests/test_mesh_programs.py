@@ -25,7 +25,9 @@ def test_a_wrong_program_is_found_with_its_kind_and_place(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", one_in(8, LAWFUL, deep=["keras_fit", "keras_stateless", "keras_train_step"]))
+@pytest.mark.parametrize(
+    "name", one_in(8, LAWFUL, deep=["keras_fit", "keras_stateless", "keras_train_step", "pipeline_of_stages"])
+)
 def test_a_lawful_program_is_not_accused(name):
     row = LAWFUL[name]
     report = ss.check(row.program, replicas=COUNTS)

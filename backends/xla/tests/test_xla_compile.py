@@ -84,6 +84,7 @@ def test_a_program_gives_what_the_lanes_give(strategy, step):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_the_compiled_steps_of_the_digits_are_their_lanes():
     """And the simulator's, where a step is its function: to a few roundings of float32."""
     steps = load_program(EXAMPLE, "first_steps")

@@ -10,7 +10,7 @@ from simstrategy.check.executed.running import Executed
 from simstrategy.check.outcome import Program
 from simstrategy.check.templates import REPLICAS, filled
 
-__all__ = ["Library", "Script", "made_program", "script_of"]
+__all__ = ["Library", "Script", "made_program", "require_arguments", "script_of"]
 
 _SCRIPT: Final = "simstrategy_script"
 """The attribute by which the function of a script is known."""
@@ -55,6 +55,16 @@ def made_program(library: Library, file: Path, tree: ast.Module, arguments: Sequ
     program.__annotations__ = {"given": library.annotation}
     vars(program)[_SCRIPT] = Script(tuple(arguments))
     return program
+
+
+def require_arguments(program: Callable[..., Any], replicas: Sequence[int]) -> None:
+    """Raises InvalidArgument for a script whose arguments cannot be filled for a number of replicas.
+
+    So a wrong argument is an error before anything runs, as of scripts that a launcher starts.
+    """
+    script = script_of(program)
+    for count in () if script is None else replicas:
+        filled(script.arguments, {REPLICAS: count})
 
 
 def script_of(program: Callable[..., Any]) -> Script | None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 from simstrategy.check import Report, Row
 from simstrategy.check.annotations import foreign_annotation
-from simstrategy.check.executed import script_of
+from simstrategy.check.executed import require_arguments, script_of
 from simstrategy.check.judging import judge_runs
 from simstrategy.check.laws import OF_REPEATED, OF_SCRIPTS
 from simstrategy.check.laws.as_they_are import of_scripts
@@ -67,6 +67,7 @@ def programs_agree(
             f"The program takes a {found.text}, and programs of JAX are checked with a jax.sharding.Mesh: let it take "
             f"one, as in program(mesh: jax.sharding.Mesh)."
         )
+    require_arguments(program, replicas)
     is_script = script_of(program) is not None
     nothing = NOTHING_KEPT if is_script else _NOTHING
     settings = settings._replace(nothing=nothing, undeclared=_UNDECLARED, unequal=_UNEQUAL)
