@@ -66,7 +66,6 @@ def checked(folder: Path, text: str, *arguments: str) -> tuple[int, str, list[st
 
 
 @pytest.mark.slow
-@pytest.mark.deep
 def test_a_check_leaves_nothing_in_the_temporary_folder_and_its_runs_make_no_remark_on_retracing(
     tmp_path: Path,
 ) -> None:

@@ -195,3 +195,5 @@ def test_laws_that_need_the_mesh_of_the_check_are_refused(tmp_path):
     file.write_text(f"{HEAD}\njax.devices()")
     with pytest.raises(InvalidArgument, match="not judged by the law of order"):
         ss.check(load_program(file), replicas=[1, 2], laws=["order"])
+    with pytest.raises(InvalidArgument, match="leave workers out, or move what it does into def program"):
+        ss.check(load_program(file), replicas=[1, 2], workers=[2])

@@ -29,6 +29,10 @@ _WORDS: Final = ("replicas", "nudged")
 _MESH: Final = "Mesh"
 _SETTINGS: Final = Settings(Semantics.TF2)
 _NOTHING: Final = "the program returned nothing. Return what matters, such as losses and parameters"
+_NO_WORKERS: Final = (
+    "A script of JAX is checked on several devices of one process: leave workers out, or move what it does into "
+    "def program(mesh: jax.sharding.Mesh), which is checked in several processes too."
+)
 _UNDECLARED: Final = (
     "nothing that the program returns is declared equal on all devices: it has no array of which several devices have "
     "copies, and no rows of jax.pmap that returned to the step, began equal and do not end so. Return the parameters"
@@ -69,6 +73,8 @@ def programs_agree(
         )
     require_arguments(program, replicas)
     is_script = script_of(program) is not None
+    if is_script and settings.workers:
+        raise InvalidArgument(_NO_WORKERS)
     nothing = NOTHING_KEPT if is_script else _NOTHING
     settings = settings._replace(nothing=nothing, undeclared=_UNDECLARED, unequal=_UNEQUAL)
     runs = MeshRuns(program, axes_of(program), replicas, settings)
