@@ -63,8 +63,9 @@ def require_arguments(program: Callable[..., Any], replicas: Sequence[int]) -> N
     So a wrong argument is an error before anything runs, as of scripts that a launcher starts.
     """
     script = script_of(program)
-    for count in () if script is None else replicas:
-        filled(script.arguments, {REPLICAS: count})
+    if script is not None:
+        for count in replicas:
+            filled(script.arguments, {REPLICAS: count})
 
 
 def script_of(program: Callable[..., Any]) -> Script | None:
