@@ -115,6 +115,21 @@ def test_a_batch_that_grows_is_not_judged(check):
 
 
 @pytest.mark.slow
+def test_rows_that_are_left_out_are_another_batch_and_a_list_of_losses_is_none(check):
+    report = check(
+        JIT.replace("    w = step", "    losses = []\n    losses.append(w)\n    w = step"),
+        (1, 3),
+        SHAPE="",
+        BATCH="16 // DEVICES * DEVICES",
+    )
+    assert report.verdict == "undecided", str(report)
+    assert "has 64 elements with 1 replica, and 60 with 3 replicas" in str(report)
+    listed = PMAP.replace("        print(float(loss.mean()))", "        losses = []\n        losses.append(loss)")
+    report = check(listed, DROP="", REDUCED='jax.lax.psum(gradients, "i")')
+    assert report.verdict == "differ", str(report)
+
+
+@pytest.mark.slow
 def test_sizes_and_meshes_that_numbers_of_devices_do_not_fit_are_not_judged(check):
     report = check(JIT, (1, 2, 3), SHAPE="", BATCH="8")
     assert report.verdict == "undecided"

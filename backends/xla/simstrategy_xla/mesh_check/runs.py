@@ -151,7 +151,7 @@ class MeshRuns:
             yield Way(name, replicas), self._outcome(found)
 
     def grown(self, counts: tuple[int, int]) -> str | None:
-        """Returns which batch of a script grows with the number of devices, as a sentence; None where none does."""
+        """Returns which batch of a script has another size on another number of devices; None where none has."""
         one, other = [self._found.get(count) for count in counts]
         return grown_in(one, other, counts) if isinstance(one, Found) and isinstance(other, Found) else None
 

@@ -66,10 +66,10 @@ def untried_by(found: Found) -> str:
 
 
 def grown_in(one: Found, other: Found, counts: tuple[int, int]) -> str | None:
-    """Returns which batch grows with the number of devices, as a sentence; None where none is known to."""
+    """Returns which batch has another size on another number of devices, as a sentence; None where none is known to."""
     for name, size in one.sizes.items():
         there = other.sizes.get(name)
-        if there is not None and there != size and there * counts[0] == size * counts[1]:
+        if there is not None and there != size:
             return f"{name} has {size} elements with {counted(counts[0])}, and {there} with {counted(counts[1])}"
     return None
 

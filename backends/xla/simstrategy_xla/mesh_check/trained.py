@@ -93,6 +93,8 @@ def _is_of_a_batch(array: Any) -> bool:
         return True
     if array.is_deleted() or jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
         return False
+    if array.ndim == 1 and array.shape[0] == len(array.sharding.device_set):
+        return False  # a number of each device, such as its loss
     rows = [shard for shard in array.addressable_shards if shard.data.shape == (1, *array.shape[1:])]
     return len(rows) < len(array.sharding.device_set) or len({np.asarray(one.data).tobytes() for one in rows}) > 1
 
