@@ -15,9 +15,9 @@ __all__ = ["BEFORE", "KEEP", "Form", "Keeping", "Kept", "with_forms"]
 
 KEEP: Final = "__simstrategy_keep__"
 """The name of the function that a script calls after a statement."""
-_SELF: Final = "self"
 BEFORE: Final = "__simstrategy_before__"
 """The name of the function that a script calls before a statement that computes a name from itself."""
+_SELF: Final = "self"
 
 
 class Form(NamedTuple):

@@ -31,16 +31,16 @@ def _none_known(counts: tuple[int, int]) -> None:
     """Returns that nothing shows of two runs."""
 
 
-def of_scripts(runs: Runs, grown: Shows = _none_known, drawn: Shows = _none_known) -> Iterator[Row]:
+def of_scripts(runs: Runs, other: Shows = _none_known, drawn: Shows = _none_known) -> Iterator[Row]:
     """Yields the rows of the law of replicas; some of those that differ are not judged.
 
-    grown: returns what shows that two numbers of replicas have other batches, as a sentence; None where nothing does.
+    other: returns what shows that two numbers of replicas have other batches, as a sentence; None where nothing does.
     drawn: returns where each replica draws numbers, as in ``at train.py:31``, in the same way. The cause of a
     difference may show either. A recognised mistake stays a finding beside draws.
     """
     first, *others = runs.replicas
     for count, row in zip(others, replicas(runs), strict=True):
-        found = None if row.problem is None else _lawful(row, (first, count), grown, drawn)
+        found = None if row.problem is None else _lawful(row, (first, count), other, drawn)
         if found is None:
             yield row
         else:
@@ -48,9 +48,9 @@ def of_scripts(runs: Runs, grown: Shows = _none_known, drawn: Shows = _none_know
             yield row._replace(problem=None, finding=None, undecided=f"{text}: {_ADVICE[why]}", why=why)
 
 
-def _lawful(row: Row, counts: tuple[int, int], grown: Shows, drawn: Shows) -> tuple[str, str] | None:
+def _lawful(row: Row, counts: tuple[int, int], other: Shows, drawn: Shows) -> tuple[str, str] | None:
     """Returns why runs that differ may do so, and what shows it; None where nothing does."""
-    text = grown(counts)
+    text = other(counts)
     if text is not None:
         return OTHER_BATCHES, text
     cause = row.finding

@@ -84,7 +84,7 @@ def programs_agree(
 
     named: dict[str, Callable[[MeshRuns], Iterator[Row]]] = {**OF_REPEATED}
     if is_script:
-        named = {**OF_SCRIPTS, "replicas": partial(of_scripts, grown=runs.grown, drawn=runs.drawn)}
+        named = {**OF_SCRIPTS, "replicas": partial(of_scripts, other=runs.other_batches, drawn=runs.drawn)}
     return judge_runs(runs, named, laws, require, on_row, _WORDS, workers=workers, record=runs.recorded_again)
 
 

@@ -29,7 +29,7 @@ from simstrategy_xla.mesh_check.processes import Failure
 from simstrategy_xla.mesh_check.program_jobs import ProgramJobs
 from simstrategy_xla.mesh_check.recorded import recorded_run
 from simstrategy_xla.mesh_check.records import Records
-from simstrategy_xla.mesh_check.script_runs import compared_names, grown_in, left_out, untried_by, without
+from simstrategy_xla.mesh_check.script_runs import compared_names, left_out, other_batch, untried_by, without
 
 __all__ = ["MeshRuns"]
 
@@ -150,10 +150,10 @@ class MeshRuns:
             (found,) = self._jobs.made(self._jobs.run(replicas, order=order))
             yield Way(name, replicas), self._outcome(found)
 
-    def grown(self, counts: tuple[int, int]) -> str | None:
+    def other_batches(self, counts: tuple[int, int]) -> str | None:
         """Returns which batch of a script has another size on another number of devices; None where none has."""
         one, other = [self._found.get(count) for count in counts]
-        return grown_in(one, other, counts) if isinstance(one, Found) and isinstance(other, Found) else None
+        return other_batch(one, other, counts) if isinstance(one, Found) and isinstance(other, Found) else None
 
     def drawn(self, counts: tuple[int, int]) -> str | None:
         """Returns where each device draws random numbers, as in ``at train.py:31``; None where none does."""
@@ -162,7 +162,7 @@ class MeshRuns:
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the program again, with recorded values, and returns why two runs differ."""
-        if self.grown(counts) is not None:
+        if self.other_batches(counts) is not None:
             return None
         return self._records.explain(counts, arguments)
 
@@ -180,7 +180,7 @@ class MeshRuns:
         diverged = [one for count in self.replicas for one in self._diverged(count)]
         self._state = frozenset(path for path, partakes in diverged if partakes)
         self._unsettled = frozenset(path for path, _ in diverged) - self._state
-        self._leave_out()
+        self._leave_out(ended)
         one, again = map(self._outcome, both)
         made = {first: also_moved(Measured(one, again, (), ()), map(self._outcome, moved))}
         made |= {count: self._unrepeated(count) for count in others}
@@ -243,11 +243,10 @@ class MeshRuns:
         if unequal:
             yield from [one for one in self._records.diverged(count).items() if one[0] in unequal]
 
-    def _leave_out(self) -> None:
-        """Chooses what of a script is not compared."""
-        ended = {count: one for count, one in self._found.items() if isinstance(one, Found) and one.error is None}
+    def _leave_out(self, ended: Sequence[Found]) -> None:
+        """Chooses what of a script is not compared.  ended: the runs without an error."""
         if self._left is not None and ended:
-            self._left = left_out([*ended.values()], self._rows, self._state | self._unsettled)
+            self._left = left_out(ended, self._rows, self._state | self._unsettled)
             text = compared_names(ended, self._left)
             self.notes += [text] if text else []
 

@@ -13,7 +13,7 @@ from simstrategy.check.exempt import name_of
 from simstrategy_xla.mesh_check.jobs import Found
 from simstrategy_xla.mesh_check.running import DIVIDED, FIXED, REFUSED
 
-__all__ = ["NOTHING_KEPT", "compared_names", "grown_in", "left_out", "untried_by", "without"]
+__all__ = ["NOTHING_KEPT", "compared_names", "left_out", "other_batch", "untried_by", "without"]
 
 Host = np.ndarray[Any, Any]
 
@@ -65,7 +65,7 @@ def untried_by(found: Found) -> str:
     return next((why for advice, why in _UNTRIED.items() if advice in found.notes), "")
 
 
-def grown_in(one: Found, other: Found, counts: tuple[int, int]) -> str | None:
+def other_batch(one: Found, other: Found, counts: tuple[int, int]) -> str | None:
     """Returns which batch has another size on another number of devices, as a sentence; None where none is known to."""
     for name, size in one.sizes.items():
         there = other.sizes.get(name)
@@ -74,9 +74,9 @@ def grown_in(one: Found, other: Found, counts: tuple[int, int]) -> str | None:
     return None
 
 
-def compared_names(found: Mapping[int, Found], left: Collection[str]) -> str:
+def compared_names(found: Sequence[Found], left: Collection[str]) -> str:
     """Returns what is compared of a script, and what is not, as sentences for the report."""
-    paths = dict.fromkeys(path for one in found.values() for path, _ in one.contents.leaves)
+    paths = dict.fromkeys(path for one in found for path, _ in one.contents.leaves)
     kept = _named(path for path in paths if path not in left)
     others = [name for name in _named(path for path in paths if path in left) if name not in kept]
     if not kept:

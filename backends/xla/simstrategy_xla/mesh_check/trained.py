@@ -14,8 +14,8 @@ __all__ = ["form_of", "sizes_in", "trained_in"]
 _CONTAINERS: Final = (jax.Array, list, tuple, dict)
 """What a call that takes it does not change in place, or holds a batch."""
 
-_BATCHES: Final = (jax.Array, np.ndarray, list, tuple, dict)
 _HELD: Final = (jax.Array, np.ndarray)
+_BATCHES: Final = (*_HELD, list, tuple, dict)
 _PARTS_MAX: Final = 1000
 """How long a list is that may be a state: more are rows of data, to which a loop adds."""
 
