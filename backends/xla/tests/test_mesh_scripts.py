@@ -125,7 +125,7 @@ def test_rows_that_are_left_out_are_another_batch_and_a_list_of_losses_is_none(c
     assert report.verdict == "undecided", str(report)
     assert "has 64 elements with 1 replica, and 60 with 3 replicas" in str(report)
     listed = PMAP.replace("        print(float(loss.mean()))", "        losses = []\n        losses.append(loss)")
-    report = check(listed, DROP="", REDUCED='jax.lax.psum(gradients, "i")')
+    report = check(listed, (2, 4), DROP="", REDUCED='jax.lax.psum(gradients, "i")')
     assert report.verdict == "differ", str(report)
 
 
