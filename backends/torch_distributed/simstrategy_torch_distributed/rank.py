@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simstrategy.launch.channel import Channel
 from simstrategy_torch_distributed.arena import Arena
 from simstrategy_torch_distributed.beginning import begun
@@ -66,8 +68,8 @@ def serve(channel: Channel, output: Path) -> int:
     return ending.code
 
 
-def _note_order(file: str, site: str, facts: dict[str, Any]) -> None:
-    append(file, "order", {"site": site, **facts}, [])
+def _note_order(file: str, facts: dict[str, Any], arrays: list[np.ndarray[Any, Any]]) -> None:
+    append(file, "order", facts, arrays)
 
 
 def _watch(given: list[Any] | None, link: Link) -> Watch | None:

@@ -33,6 +33,8 @@ __all__ = ["Sides", "with_lines"]
 Both = Mapping[Key, tuple[History, History]]
 _UNRECOGNISED: Final = re.compile(r" The kind is not recognised(?:: .*?)?\.(?= [0-9A-Z]|$)")
 """The sentence about the numbers of a step, where the line shows a kind that they do not."""
+_OTHERWISE: Final = "it is another one than in the reference"
+"""It is no more than the first such value: an effect on the step is not shown."""
 _UNLAWFUL: Final = (
     "is neither the reference's value, nor a part of it, nor one of which it is the sum or the mean: it may begin there"
 )
@@ -70,7 +72,8 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
     one, finding = fault.one, fault.finding
     earlier = _earlier(one, sides) if finding.kind is None else None
     alone = "" if finding.kind is not None else _alone(one, sides)
-    sentences = [f"In the script it begins with {one.name!r} at {one.place}: {finding.reason}{alone}"]
+    begins = "may begin" if finding.kind is None and finding.reason.startswith(_OTHERWISE) else "begins"
+    sentences = [f"In the script it {begins} with {one.name!r} at {one.place}: {finding.reason}{alone}"]
     if earlier is not None:
         shows = f"It shows with {one.name!r} at {one.place}: {finding.reason}{alone}"
         sentences = [f"In the script {earlier.name!r} at {earlier.place} {_UNLAWFUL}{_alone(earlier, sides)}", shows]
@@ -268,9 +271,9 @@ def _otherwise(spot: Spot) -> str:
     there = [each for each in spot.expected.values[0] if each.step == one.step]
     here = [each for each in spot.found.values[0] if each.step == one.step]
     if len(there) != 1 or len(here) != 1 or not all(each.is_scalar and each.is_float for each in (one, *there)):
-        return "it is another one than in the reference"
+        return _OTHERWISE
     found, expected = [float(each.leaves[0].reshape(-1)[0]) for each in (one, there[0])]
-    return f"it is another one than in the reference, {found:.7g} on replica 0 against {expected:.7g}"
+    return f"{_OTHERWISE}, {found:.7g} on replica 0 against {expected:.7g}"
 
 
 def _unweighted(provisional: Fault, one: Held) -> Fault:

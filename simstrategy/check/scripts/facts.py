@@ -143,14 +143,17 @@ class Inputs(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Who draws the rows of a pass in which a script trains, each row once over all replicas.
+    """The rows of a pass in which a script trains, each row once over all replicas.
 
-    site: the line that goes through the rows. sampler: the name of its class. is_shuffled: whether it draws an order.
+    site: the line that goes through the rows. sampler: the name of the class that draws them. is_shuffled: whether
+    a replica takes them in an order that does not ascend. rounds: the rows that all replicas take together, [rows] for
+    the first batch of each, the second and so on.
     """
 
     site: str
     sampler: str
     is_shuffled: bool
+    rounds: tuple[np.ndarray[Any, Any], ...] = ()
 
 
 class Predicted(NamedTuple):

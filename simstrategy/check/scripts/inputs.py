@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+
 from simstrategy.check.across import counted
 from simstrategy.check.scripts.facts import Inputs, Order, ScriptRun
 
@@ -50,23 +52,41 @@ def is_shared_out(reference: Sequence[Inputs], other: Sequence[Inputs]) -> bool:
 
 
 def other_orders(one: Sequence[Order], other: Sequence[Order], counts: tuple[int, int]) -> str | None:
-    """Returns that two runs train on rows in orders of other samplers, and what to do; None where they do not.
+    """Returns that two runs take the rows in other orders, and what to do; None where they do not.
 
-    Each run draws each row once. With one replica a script often has a path of its own, without the sampler that shares
-    out.
+    Each run takes each row once, and one of them shuffles. With one replica a script often has a path of its own,
+    without the sampler that shares out; and libraries seed the order of several replicas in another way.
     """
     drawn = {order.site: order for order in one}
     for there in other:
         here = drawn.get(there.site)
-        if here is None or here.sampler == there.sampler or not (here.is_shuffled or there.is_shuffled):
+        if here is None or not (here.is_shuffled or there.is_shuffled) or not _are_other_rows(here, there):
             continue
+        if here.sampler == there.sampler:
+            who = f"{here.sampler} draws the order of the rows that {there.site} goes through"
+            todo = "Let it draw one order with each number, by a seed that does not depend on the number"
+        else:
+            who = f"with {counted(counts[0])} {here.sampler} draws the order of the rows that {there.site} goes through"
+            who += f", and with {counted(counts[1])} {there.sampler} does"
+            todo = "Let one sampler draw with each number"
+        start = f"Leave {min(counts)} out of --replicas, or {todo[0].lower()}{todo[1:]}" if min(counts) == 1 else todo
         return (
-            f"with {counted(counts[0])} {here.sampler} draws the order of the rows that {there.site} goes through, and "
-            f"with {counted(counts[1])} {there.sampler} does: the orders are not the same, so the runs train on other "
-            f"batches, and this law has nothing to compare. Leave {min(counts)} out of --replicas, or let one sampler "
-            f"draw with each number"
+            f"{who}: the orders are not the same, so the runs train on other batches, and this law has nothing to "
+            f"compare. {start}"
         )
     return None
+
+
+def _are_other_rows(here: Order, there: Order) -> bool:
+    """Returns whether two runs have taken other rows by a time when both have taken as many."""
+    ends = [np.cumsum([len(rows) for rows in one.rounds]).tolist() for one in (here, there)]
+    one, other = [np.concatenate([np.empty(0, np.int64), *order.rounds]) for order in (here, there)]
+    begin = 0
+    for end in sorted({*ends[0]} & {*ends[1]}):
+        if not np.array_equal(np.sort(one[begin:end]), np.sort(other[begin:end])):
+            return True
+        begin = end
+    return False
 
 
 def joins_apart(one: ScriptRun, other: ScriptRun, counts: tuple[int, int], *, is_stated: bool) -> str | None:

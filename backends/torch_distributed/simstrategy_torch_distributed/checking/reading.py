@@ -123,7 +123,7 @@ class _Gathered:
         """The layers and functions that predict."""
         self.narrow: set[str] = set()
         """The names of narrow dtypes in which a rank computes."""
-        self.orders: list[dict[str, Facts]] = []
+        self.orders: list[dict[str, Entry]] = []
         """What each rank notes of passes over its rows, by line."""
         self._ends: list[tuple[int, Entry]] = []
         """What each rank ends with."""
@@ -196,7 +196,7 @@ class _Gathered:
         elif entry.what == "uncompiled":
             self.left[_UNCOMPILED.format(**facts)] = None
         elif entry.what == "order":
-            self.orders[-1].setdefault(facts["site"], facts)
+            self.orders[-1].setdefault(facts["site"], entry)
         elif entry.what == "narrow":
             self.narrow |= {*facts["dtypes"]}
         elif entry.what == "step":

@@ -9,6 +9,7 @@ import torch
 from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
 from simstrategy_torch_distributed.hooks.draws import Draws
+from simstrategy_torch_distributed.hooks.passes import Note
 from simstrategy_torch_distributed.hooks.results import Results
 from simstrategy_torch_distributed.hooks.samplers import watch_samplers
 from simstrategy_torch_distributed.hooks.steps import Steps
@@ -17,13 +18,11 @@ from simstrategy_torch_distributed.link import Link, Requested
 __all__ = ["install_hooks"]
 
 
-def install_hooks(
-    link: Link, laws: Collection[str], output: Path, note: Callable[[str, dict[str, Any]], None] | None = None
-) -> Callable[[], None]:
+def install_hooks(link: Link, laws: Collection[str], output: Path, note: Note | None = None) -> Callable[[], None]:
     """Begins to observe for these laws; returns what is to be called when the script has ended.
 
-    output: the name of this rank's file for what it prints, with which names of other files begin. note: takes
-    lines that go through rows, and who draws their order; None where that is not wanted.
+    output: the name of this rank's file for what it prints, with which names of other files begin. note: takes the
+    rows of passes that train; None where that is not wanted.
     """
     takers: list[Requested] = []
     enders: list[Callable[[], None]] = []
@@ -36,7 +35,7 @@ def install_hooks(
         takers.append(lambda kind, _group, _ranks, tensors, _written: results.requested(kind, tensors))
         link.began, link.finished = results.began, results.finished
     if "coverage" in laws or note is not None:
-        watch_samplers(link.observed if "coverage" in laws else None, _acts(link), note)
+        enders.append(watch_samplers(link.observed if "coverage" in laws else None, _acts(link), note))
     if "random" in laws:
         draws = Draws(link.observed, output)
         takers.append(draws.requested)

@@ -1,117 +1,106 @@
-"""Which samples each rank draws: the indices of every pass of a BatchSampler, as DataLoaders make it.
+"""Which samples each rank takes: the indices of every pass of a DataLoader or a BatchSampler.
 
-The class is replaced in the process of a rank by one that notes what it yields: torch has no hook there. Passes that a
-script leaves early are not sent. What is drawn otherwise, as from an IterableDataset, is not seen.
+The class BatchSampler is replaced in the process of a rank by one that notes what it yields, and so is the method by
+which a DataLoader takes the next batch of indices: torch has no hook there. Where another object makes the loader's
+batches, as a class of the script or of a library does that picks some of a BatchSampler's, what it makes counts, not
+what it draws from. What is drawn otherwise, as from an IterableDataset, is not seen.
 """
 
-import base64
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sized
-from typing import Any, Final, final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, final
+from weakref import WeakKeyDictionary
 
-import numpy as np
-import torch
 import torch.utils.data
-from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, SequentialSampler
+from torch.utils.data import BatchSampler, IterableDataset
+from torch.utils.data import dataloader as loading
 
-from simstrategy.trace import describe_site
+from simstrategy.run.frames import is_users
+from simstrategy_torch_distributed.hooks.passes import Note, Pass, Passes, facts_of, facts_of_batches, length_of
 from simstrategy_torch_distributed.link import site_of
 
 __all__ = ["watch_samplers"]
 
-_INDICES_MAX: Final = 1 << 20
-"""Passes with more indices are not sent."""
-
 
 def watch_samplers(
-    send: Callable[[list[Any]], None] | None,
-    acts: Callable[[], int],
-    note: Callable[[str, dict[str, Any]], None] | None,
-) -> None:
-    """Makes every BatchSampler that is made from now on note its passes.
+    send: Callable[[list[Any]], None] | None, acts: Callable[[], int], note: Note | None
+) -> Callable[[], None]:
+    """Makes every DataLoader, and every BatchSampler that is made from now on, note its passes.
 
-    send: takes a message; None where no law asks. acts: returns how many collective calls and optimizer steps the rank
-    has made. note: takes the line of a pass that begins where gradients are recorded, and who draws its order.
+    Returns what is to be called in the end.  The arguments are those of `Passes`.
     """
-    passes: Counter[tuple[str, int]] = Counter()
+    passes = Passes(send, acts, note)
+    picking: list[None] = []
+    _watch_loaders(passes, picking, _watch_batches(passes, picking))
+    return passes.end
+
+
+def _watch_batches(passes: Passes, picking: Sequence[None]) -> type[BatchSampler]:
+    """Replaces BatchSampler; returns what stands in its place.
+
+    picking: is empty while no other object makes a batch for a loader.
+    """
     original = BatchSampler
 
     @final
     class Watched(original):  # type: ignore[misc, valid-type]  # the class that is replaced
-        """torch's class; each pass that comes to its end is sent."""
+        """torch's class; each pass is noted, unless another object picks from it."""
 
         def __init__(self, *given: Any, **named: Any) -> None:
             original.__init__(self, *given, **named)
             self._made = site_of(sys._getframe(1))
 
         def __iter__(self) -> Iterator[list[int]]:
-            site = site_of(sys._getframe(1))
-            number = passes[site]
-            passes[site] += 1
-            facts = _facts(self.sampler)
-            if note is not None and not number and torch.is_grad_enabled():
-                note(describe_site(site), _order(self.sampler, facts))
-            drawn: list[Any] = []
-            begun = acts()
+            taker = sys._getframe(1)
+            if picking or not _takes_all(taker.f_globals.get("__name__", ""), is_own=is_users(taker)):
+                yield from original.__iter__(self)
+                return
+            facts = facts_of(self.sampler) | {"made": self._made, "batch": self.batch_size if self.drop_last else 1}
+            found = passes.begin(taker, facts, length_of(self))
             for batch in original.__iter__(self):
-                if len(drawn) <= _INDICES_MAX:
-                    drawn += batch
+                passes.took(found, batch)
                 yield batch
-            if send is not None and len(drawn) <= _INDICES_MAX and all(isinstance(one, int) for one in drawn):
-                drawing = {"site": site, "made": self._made, "pass": number, "acts": acts() - begun}
-                batch_size = self.batch_size if self.drop_last else 1
-                send(["coverage", {**facts, **drawing, "batch": batch_size, **_drawn(drawn)}])
+            passes.ended(found)
 
     Watched.__name__ = Watched.__qualname__ = original.__name__
     Watched.__module__ = original.__module__
-    for module in (torch.utils.data, torch.utils.data.sampler, torch.utils.data.dataloader):
+    for module in (torch.utils.data, torch.utils.data.sampler, loading):
         vars(module)["BatchSampler"] = Watched
+    return Watched
 
 
-def _drawn(indices: list[int]) -> dict[str, Any]:
-    """Returns what a pass has drawn, and whether gradients are recorded."""
-    data = base64.b64encode(np.asarray(indices, dtype=np.int64).tobytes()).decode()
-    return {"drawn": data, "graded": torch.is_grad_enabled()}
+def _takes_all(module: str, *, is_own: bool) -> bool:
+    """Returns whether what takes batches is torch's DataLoader, or a line of the user's, and no library that picks."""
+    return is_own or module == loading.__name__
 
 
-def _order(sampler: Any, facts: dict[str, Any]) -> dict[str, Any]:
-    """Returns who draws an order, and which share of how many; without a name where rows may come more than once."""
-    is_random = isinstance(sampler, RandomSampler)
-    is_known = facts["kind"] == "distributed" or isinstance(sampler, SequentialSampler)
-    is_known |= is_random and not sampler.replacement and sampler.num_samples == facts["count"]
-    share = facts["share"] or [0, 1]
-    return {"name": facts["name"] if is_known else "", "share": share, "shuffled": is_random or facts["seeded"]}
+def _watch_loaders(passes: Passes, picking: list[None], watched: type[BatchSampler]) -> None:
+    """Notes the passes of loaders whose batches another object makes.  picking: has an item while one does."""
+    iterating = vars(loading)["_BaseDataLoaderIter"]
+    original = vars(iterating)["_next_index"]
+    found: WeakKeyDictionary[Any, tuple[Any, Pass]] = WeakKeyDictionary()
 
+    def is_noted(sampler: object) -> bool:
+        """Returns whether a sampler's own passes are noted; a class that makes other batches may be below it."""
+        return isinstance(sampler, watched) and type(sampler).__iter__ is watched.__iter__
 
-def _facts(sampler: Any) -> dict[str, Any]:
-    """Returns what is known of a sampler: its kind, the number of samples, and which share it draws of how many."""
-    facts: dict[str, Any] = {
-        "name": type(sampler).__name__,
-        "kind": "own",
-        "count": None,
-        "share": None,
-        "seeded": False,
-    }
-    if isinstance(sampler, DistributedSampler) and type(sampler).__iter__ is DistributedSampler.__iter__:
-        share = [sampler.rank, sampler.num_replicas]
-        return {
-            **facts,
-            "kind": "distributed",
-            "count": _length(sampler.dataset),
-            "share": share,
-            "seeded": sampler.shuffle,
-        }
-    if isinstance(sampler, (SequentialSampler, RandomSampler)):
-        return {**facts, "kind": "torch", "count": _length(sampler.data_source)}
-    if type(sampler).__module__.startswith("torch."):
-        return {**facts, "kind": "torch"}
-    try:
-        fields = vars(sampler)
-    except TypeError:  # any iterable may be a sampler: a range, a list, an object with slots alone
-        return facts
-    return {**facts, "count": _length(fields.get("dataset", fields.get("data_source")))}
+    def next_index(self: Any) -> Any:
+        sampler = self._index_sampler
+        if is_noted(sampler) or not self._auto_collation or isinstance(self._dataset, IterableDataset):
+            return original(self)
+        iterator, one = found.get(self, (None, None))
+        if one is None or iterator is not self._sampler_iter:
+            one = passes.begin(sys._getframe(1), facts_of_batches(sampler, self._dataset), length_of(sampler))
+            found[self] = (self._sampler_iter, one)
+        picking.append(None)
+        try:
+            batch = original(self)
+        except StopIteration:
+            passes.ended(one)
+            raise
+        finally:
+            picking.pop()
+        passes.took(one, batch)
+        return batch
 
-
-def _length(data: object) -> int | None:
-    return len(data) if isinstance(data, Sized) else None
+    iterating._next_index = next_index  # noqa: SLF001 - torch has no hook

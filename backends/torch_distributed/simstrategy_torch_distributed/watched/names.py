@@ -5,6 +5,7 @@ sets the names that its bytecode stores, and changes others in place: both are n
 that holds much is traced until a limit, and its values until then are what is known.
 """
 
+import contextlib
 import dis
 import inspect
 import sys
@@ -128,7 +129,7 @@ class Names:
             self._calls += 1
             seen = self._frames[id(frame)] = _Seen(self._calls, frame.f_code, frame.f_lineno)
             for name in frame.f_code.co_varnames[: frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount]:
-                self._look(frame, seen, name, _NO_LINE._replace(stored=frozenset([name])))
+                self._look_safely(frame, seen, name, _NO_LINE._replace(stored=frozenset([name])))
         seen.line = frame.f_lineno
         return self._line
 
@@ -139,7 +140,7 @@ class Names:
             return self._line
         line = _lines_of(frame.f_code).get(seen.line, _NO_LINE)
         for name in list(frame.f_locals):
-            self._look(frame, seen, name, line)
+            self._look_safely(frame, seen, name, line)
         seen.changed.clear()
         self._look_at_generator(frame, seen)
         self._changes.line(frame.f_code.co_filename, seen.line)
@@ -156,6 +157,11 @@ class Names:
         if not frame.f_code.co_flags & inspect.CO_GENERATOR:
             self._frames.pop(id(frame), None)
         return self._line
+
+    def _look_safely(self, frame: FrameType, seen: _Seen, name: str, line: "_Line") -> None:
+        """Looks at a name; an object whose own methods fail, as one that is not made yet, is left out."""
+        with contextlib.suppress(Exception):  # an error of what only looks is none of the script
+            self._look(frame, seen, name, line)
 
     def _look(self, frame: FrameType, seen: _Seen, name: str, line: "_Line") -> None:
         """Notes the value of a name, if the line has set or changed it, and what it shows of its object.
