@@ -187,6 +187,7 @@ def test_a_rank_that_crashes_is_named_with_its_signal_and_row(subject_of: Callab
     assert broken(subject_of("c10d:wrong_groups:crashes"), "test_ranks_are_numbered_in_the_world_and_in_groups") == ""
 
 
+@pytest.mark.deep
 def test_ranks_that_hang_are_named_and_do_not_keep_the_kit(subject_of: Callable[..., C10dSubject]) -> None:
     subject = C10dSubject("c10d:wrong_groups:hangs", profile=FEW, limit_s=3.0, lost_max=2)
     with pytest.raises(Lost, match="broadcast: ranks 0, 1 of 2 did not answer in time"):

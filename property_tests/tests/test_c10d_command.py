@@ -31,6 +31,7 @@ def conform(name: str, *options: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -44,6 +45,7 @@ def test_what_cannot_be_examined_ends_with_code_2_and_the_reason(name: str, word
     assert "Traceback" not in done.stdout + done.stderr
 
 
+@pytest.mark.deep
 def test_a_fault_ends_with_code_1_and_a_report_that_states_what_did_the_work(tmp_path: Path) -> None:
     files = [f"--json={tmp_path / 'r.json'}", f"--markdown={tmp_path / 'r.md'}"]
     done = conform("c10d:fake", "--clauses=W-1,W-2,W-13", *files)
@@ -67,6 +69,7 @@ def acme(tmp_path: Path) -> Iterator[Path]:
     sys.path.remove(str(tmp_path))
 
 
+@pytest.mark.deep
 def test_the_backend_of_the_vendors_page_is_wrong_as_the_page_has_it(acme: Path) -> None:
     tests = {entry.name: entry for entry in entries("c10d:acme:acme")}
     few = Profile("few", 2, replicas_max=4, triples=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 import pytest
+from shares import one_in
 
 import simstrategy_conformance
 from simstrategy_conformance.matrix.columns import column_of
@@ -129,7 +130,7 @@ def test_a_test_whose_process_the_backend_ends_has_failed(tmp_path, is_excepted)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.deep), 2])
-@pytest.mark.parametrize("mistake", ["raise OSError('busy')", "os._exit(3)", "time.sleep(60)"])
+@pytest.mark.parametrize("mistake", one_in(3, ["raise OSError('busy')", "os._exit(3)", "time.sleep(60)"]))
 def test_what_fails_where_backends_are_closed_is_no_fault_of_the_last_test(tmp_path, mistake, jobs):
     (tmp_path / "acme.py").write_text(UNCLOSED.format(mistake))
     limit = ["--limit-s=2"] if "sleep" in mistake else []

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pytest
 from fake_scripts import PLACE, Fake, trained
 
 from simstrategy.check.scripts import check_script
@@ -45,6 +46,7 @@ def test_a_script_that_goes_on_from_its_checkpoint_is_judged_in_folders_of_its_o
     assert not any(os.path.exists(one.folder) for one in fake.runs[2:])
 
 
+@pytest.mark.deep
 def test_a_checkpoint_that_was_there_is_what_all_runs_go_on_from(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "kept").mkdir()
@@ -57,6 +59,7 @@ def test_a_checkpoint_that_was_there_is_what_all_runs_go_on_from(tmp_path, monke
     assert kept.read_bytes() == b"stepstepmine"  # of the two runs in the current folder, and of no other
 
 
+@pytest.mark.deep
 def test_what_was_there_is_found_in_folders_of_its_own_too(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
@@ -70,6 +73,7 @@ def test_what_was_there_is_found_in_folders_of_its_own_too(tmp_path, monkeypatch
     assert report.verdict == "agree", str(report)
 
 
+@pytest.mark.deep
 def test_a_script_that_refuses_the_folder_of_an_earlier_run_is_judged(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
@@ -85,6 +89,7 @@ def test_a_script_that_refuses_the_folder_of_an_earlier_run_is_judged(tmp_path, 
     assert "current folder: out. Each run" in str(report)
 
 
+@pytest.mark.deep
 def test_runs_that_differ_in_folders_of_their_own_too_are_not_repeatable(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     turns = iter(range(100))

@@ -105,6 +105,7 @@ def test_a_wrong_name_or_a_launcher_beside_it_is_a_clear_error(tmp_path, options
     assert text in done.output
 
 
+@pytest.mark.deep
 def test_arguments_after_two_dashes_are_those_of_the_script(tmp_path):
     (tmp_path / "train.py").write_text(
         "import os, sys\nif os.environ['KERAS_BACKEND'] == 'torch':\n    sys.exit(f'given {sys.argv[1:]}')\n"

@@ -343,6 +343,7 @@ def test_only_what_tensorflow_raises_is_an_answer(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_the_tensorflow_that_is_installed_still_answers_as_recorded(tools, tmp_path):
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("TensorFlow is not installed")

@@ -36,14 +36,14 @@ _OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _COMMAND = re.compile(r"^(?:\S*/)?simstrategy (.*?)(?:  +#.*)?$")
 
 
-SHARES: Final = one_in(3, range(3))
-"""Parameters of a test that runs one of three shares of a page's sections."""
+SHARES: Final = one_in(6, range(6))
+"""Parameters of a test that runs one of six shares of a page's sections."""
 
 
 def run_page(page: Path, folder: Path, share: int | None = None) -> None:
     """Runs the blocks of a page in a folder, which is the current one.  Raises what `PageRun.run` raises.
 
-    share: one of `SHARES`: every third section from this one on, and the blocks that are in none. All without.
+    share: one of `SHARES`: every sixth section from this one on, and the blocks that are in none. All without.
     """
     run = PageRun(folder)
     blocks = blocks_of(page)

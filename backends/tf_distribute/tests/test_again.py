@@ -162,6 +162,7 @@ def tries_again(strategy):
     return weights.numpy()
 
 
+@pytest.mark.deep
 def test_a_run_that_is_ended_early_ends_where_the_program_tries_again():
     (finding, *_) = replicas_agree(tries_again, replicas=[1, 2]).findings
     assert (finding.kind, finding.step) == ("scaled by the number of replicas", 1)
@@ -209,6 +210,7 @@ def ends_otherwise(strategy):
     return average.numpy()
 
 
+@pytest.mark.deep
 def test_a_place_without_a_kind_is_named_where_the_reductions_have_none():
     (finding, *_) = replicas_agree(ends_otherwise, replicas=[1, 2]).findings
     assert (finding.kind, finding.step) == (None, 1)

@@ -121,6 +121,7 @@ def unlike(strategy: tf.distribute.Strategy) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_loss_divided_by_the_whole_batch_agrees_on_any_number_of_replicas() -> None:
     report = ss.check(by_the_batch, replicas=[1, 2, 4])
     report.raise_for_difference()

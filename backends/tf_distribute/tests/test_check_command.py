@@ -25,6 +25,7 @@ def call(*arguments: object) -> tuple[int, str]:
 
 @quiet
 @pytest.mark.slow
+@pytest.mark.deep
 def test_the_lesson_agrees_on_one_and_two_replicas_with_its_partial_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_NUDGES", (1,))
     code, printed = call(LESSON, "--replicas", "1,2")

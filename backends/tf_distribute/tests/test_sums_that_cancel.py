@@ -74,7 +74,7 @@ def balanced(scale):
 
 
 CASES = [
-    pytest.param(balanced, [1, 2], id="all of it"),
+    pytest.param(balanced, [1, 2], id="all of it", marks=pytest.mark.deep),
     pytest.param(signs_of, [1, 3], id="its sign", marks=pytest.mark.deep),
 ]
 

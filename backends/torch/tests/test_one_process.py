@@ -77,6 +77,7 @@ def test_draws_in_processes_are_those_of_workers_in_one_process_on_torch_and_on_
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_check_compares_processes_with_workers_on_the_first_backend() -> None:
     report = ss.check(trains, backends=["torch", "gloo"], replicas=[1], workers=[2])
     assert report.agrees, str(report)

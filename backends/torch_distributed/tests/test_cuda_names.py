@@ -188,6 +188,7 @@ def test_without_the_option_such_a_script_ends_with_the_remedy(server, tmp_path)
     assert "leave tensors and models there, or pass --device cpu-for-cuda" in report.finding.text
 
 
+@pytest.mark.deep
 def test_a_check_runs_a_script_for_gpus(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(CHECKED)

@@ -63,6 +63,7 @@ KIND_OF = {
 }
 
 
+@pytest.mark.deep
 def test_more_points_than_the_limit_are_chosen_and_the_row_states_it(checked, monkeypatch):
     monkeypatch.setattr(law, "FAULTS_MAX", 4)
     text = BEGIN + "for _ in range(9):\n    dist.barrier()\n"
@@ -81,6 +82,7 @@ def test_a_script_that_fails_or_makes_no_call_is_not_judged(checked):
     assert "used nothing of its strategies" not in str(report)
 
 
+@pytest.mark.deep
 def test_the_command_prints_the_table_and_takes_no_file_for_one_run(tmp_path):
     (tmp_path / "script.py").write_text(BEGIN + "assert sys.argv[1] == '{x}'\ndist.all_reduce(rows)\n")
     options = ("--nproc-per-node", "2", "--faults", "exception,inf")

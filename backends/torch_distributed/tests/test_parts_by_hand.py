@@ -86,6 +86,7 @@ for step in range(3):
 """
 
 
+@pytest.mark.deep
 def test_what_rounding_of_a_narrow_dtype_leaves_undecided_names_the_dtype(tmp_path):
     (tmp_path / "narrow.py").write_text(BY_HAND, encoding="utf-8")
     report = check_script(runner_of, str(tmp_path / "narrow.py"), replicas=(1, 2))

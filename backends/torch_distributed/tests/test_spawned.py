@@ -56,10 +56,11 @@ def test_ranks_that_differ_raise_in_the_script_with_all_lines(tmp_path):
     assert "rank 2: barrier at script.py:" in run.err
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "text"),
-    [("early", "before they are there"), pytest.param("forgotten", "different", marks=pytest.mark.deep)],
+    [("early", "before they are there"), ("forgotten", "different")],
 )
 def test_what_no_rank_raises_is_shown_at_the_end_and_the_exit_code_is_one(tmp_path, what, text):
     run = spawned(tmp_path, what)

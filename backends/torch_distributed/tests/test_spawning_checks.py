@@ -4,6 +4,7 @@ Clauses: G-109, G-115.
 """
 
 import pytest
+from shares import one_in
 
 from simstrategy.check.scripts import check_script
 from simstrategy_torch_distributed.checking.front import spawning_runner_of
@@ -222,7 +223,7 @@ if __name__ == "__main__":
 }
 
 
-@pytest.mark.parametrize("case", NOT_SIMULATED)
+@pytest.mark.parametrize("case", one_in(3, NOT_SIMULATED))
 def test_what_is_not_simulated_is_not_judged(check, case):
     text, shown = NOT_SIMULATED[case]
     report = check(BEGIN + text, replicas=(2,))
@@ -231,7 +232,7 @@ def test_what_is_not_simulated_is_not_judged(check, case):
     assert shown in str(report), str(report)
 
 
-@pytest.mark.parametrize("case", FAILING)
+@pytest.mark.parametrize("case", one_in(3, FAILING))
 def test_what_fails_is_named_with_rank_and_line(check, case):
     text, shown = FAILING[case]
     report = check(BEGIN + text, replicas=(2,))

@@ -66,6 +66,7 @@ def test_steps_of_ranks_that_join_at_unequal_times_are_compared_at_their_time(tm
     assert "Steps are compared at their time: ranks join early, and make 5 of 6 steps." in str(report)
 
 
+@pytest.mark.deep
 def test_a_mistake_in_a_step_of_ranks_that_join_at_unequal_times_is_found(tmp_path):
     found = cause_of(tmp_path, APART, JOIN="Join([model])", FACTOR="(size if epoch else 1)")
     assert found.step == 1, found.cause
@@ -234,6 +235,7 @@ for step in range(3):
 """
 
 
+@pytest.mark.deep
 def test_equal_gradients_of_the_whole_batch_are_meant(tmp_path):
     assert report_of(tmp_path, WHOLE, ROWS="rows", BOUND="0.3").verdict == "agree"
     found = cause_of(tmp_path, WHOLE, ROWS="rows", BOUND="0.3 / size")

@@ -210,8 +210,9 @@ def test_a_process_that_ends_gives_what_two_processes_give(tmp_path, processes, 
     assert processes == started
 
 
+@pytest.mark.deep
 @pytest.mark.slow
-@pytest.mark.parametrize("last", one_in(2, [3, 0]))
+@pytest.mark.parametrize("last", [3, 0])
 def test_the_time_limit_is_that_of_each_run(tmp_path, last):
     with closing(
         ProgramJobs(program_of(tmp_path, WAITS.format(last=last)), ("data",), Settings(timeout_s=8.0))

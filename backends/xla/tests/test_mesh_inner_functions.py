@@ -54,6 +54,7 @@ def test_clipping_of_a_set_with_a_bias_of_one_element_is_found(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_gradient_of_a_mean_over_a_part_is_not_named_as_what_differs(tmp_path):
     report = ss.check(program_of(tmp_path, CLIPPED.replace("SCALE", "jnp.tanh(norm) / (1 + norm)")), replicas=[1, 2])
     cause = report.findings[0].cause

@@ -89,6 +89,7 @@ def checked(tmp_path, text, **settings):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_parameters_that_no_collective_keeps_equal_are_found_where_a_record_rounds_otherwise(tmp_path):
     report = checked(tmp_path, NETWORK.format(reduce="", reduce_narrow=""))
     assert [one.law for one in report.findings] == ["replicas", "state"], str(report)

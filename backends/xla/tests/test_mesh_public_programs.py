@@ -90,6 +90,7 @@ def updated(state, gradient):
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_loss_whose_factor_an_optimizer_divides_out_is_named_where_it_is_computed(tmp_path, monkeypatch):
     packages = tmp_path / "elsewhere" / "site-packages"  # of no Python that runs here
     packages.mkdir(parents=True)

@@ -279,6 +279,7 @@ def require_red(ended, red):
             assert part in ended.failures[name]
 
 
+@pytest.mark.deep
 def test_spawned_functions_run_on_simulated_ranks_with_what_they_share(tmp_path):
     (tmp_path / "test_cases.py").write_text(CASES)
     ended = run_pytest(tmp_path, "--simulated-ranks")
