@@ -166,3 +166,35 @@ def test_what_a_collective_returns_depends_on_no_device_alone():
 
     jaxpr = jax.make_jaxpr(step, axis_env=[("batch", 2)])(jnp.ones(3), jnp.ones(3)).jaxpr
     assert added_up(jaxpr) == (frozenset({0}), frozenset({0}))
+
+
+COPIES = """
+def program(mesh: Mesh):
+    @pmap
+    def step(kept, rows, targets):
+        params, average, turn = kept
+        gradients = jax.grad(loss_of)(params, rows, targets)
+        gradients = jax.tree.map(lambda one: jax.lax.psum(one, "batch"), gradients)
+        late = jnp.where(turn % 2 == 1, 0.1, 0.0)  # an update in every second step
+        params = jax.tree.map(lambda one, gradient: one - late * gradient, params, gradients)
+        average = jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, average, params)
+        return params, average, turn + 1
+
+    keys = jax.random.split(jax.random.key(0))
+    params = replicated({"bias": jnp.zeros(8), "first": jax.random.normal(keys[0], (6, 8)), "last": jnp.zeros((8, 1))})
+    kept = params, params, replicated(0)
+    for _ in range(4):
+        kept = step(kept, parts(ROWS), parts(TARGETS))
+    return jax.tree.map(lambda one: np.asarray(one[0]), kept[0])
+"""
+
+
+@pytest.mark.deep
+@pytest.mark.slow
+def test_copies_of_state_that_begin_equal_are_no_examples_of_the_batch(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(HEAD + COPIES))
+    (found,) = ss.check(load_program(str(path), "program"), replicas=[1, 2]).findings
+    assert "summed where averaged was meant" in found.cause, found.cause
+    assert "example" not in found.cause.partition("The kind is")[0]
+    assert "duplicated samples" not in found.cause

@@ -52,17 +52,16 @@ class Facts(NamedTuple):
 def facts_of(record: Record) -> Facts:
     """Returns the points of a run."""
     calls = calls_of(record)
-    state = _state(calls)
-    parts = {step: (tuple([len(rows) for rows in texts]), texts) for step, texts in _parts_of(calls, state)}
+    state, returning = _state(calls)
+    parts = {step: (tuple([len(rows) for rows in texts]), texts) for step, texts in _parts_of(calls, returning)}
     found: list[PointFacts] = []
     diverged: dict[Place, Parts] = {}
     named: list[NamedValue] = []
-    entering = {one.enters for one in state.values()}
     transposed: list[PointFacts] = []
     ends = _ends(calls, state)
     for number, call in enumerate(calls):
         if call.site.own or call.site.kind == "enter":
-            named += _named(call, number, entering)
+            named += _named(call, number, returning)
             continue
         made = _leaving(call, state, diverged) if call.site.kind == "leave" else _collective(call, ends)
         sizes, rows = parts.get(call.step, (None, None))
@@ -93,13 +92,17 @@ class _State(NamedTuple):
     added: bool
 
 
-def _state(calls: Sequence[Call]) -> dict[Place, _State]:
-    """Returns what a shard_map returns and receives again, by where it is returned."""
+def _state(calls: Sequence[Call]) -> tuple[dict[Place, _State], frozenset[Place]]:
+    """Returns what a shard_map returns and receives again, by where it is returned; and all places that receive it.
+
+    Two values may be equal at first, as two copies of weights are: then both places may receive either.
+    """
     targets: dict[Place, Place] = {}
     left: dict[Place, Parts] = {}
     entered: dict[Place, dict[int, Parts]] = {}
     names: dict[Place, str] = {}
     sites: dict[Place, Site] = {}
+    returning: set[Place] = set()
     for call in calls:
         for place, value in enumerate(call.values):
             if value is None or not (value[0].dtype.kind in "fc" or value[0].dtype.name == "bfloat16"):
@@ -111,15 +114,15 @@ def _state(calls: Sequence[Call]) -> dict[Place, _State]:
             elif call.site.kind == "enter":
                 entered.setdefault(here, {})[call.step] = value
                 names[here] = call.site.names[place] if place < len(call.site.names) else ""
-                for source, parts in left.items():
-                    if source not in targets and _is_same(parts, value):
-                        targets[source] = here
+                for source in [source for source, parts in left.items() if _is_same(parts, value)]:
+                    targets.setdefault(source, here)
+                    returning.add(here)
     found = {}
     for source, target in targets.items():
         values = entered[target]
         added = _is_added(sites[target], target[1], sites[source].module, source[1])
         found[source] = _State(target, names[target], values, _are_equal(values[min(values)]), added)
-    return found
+    return found, frozenset(returning)
 
 
 def _is_added(site: Site, place: int, module: int, result: int) -> bool:
@@ -279,14 +282,12 @@ def _collective(
     yield PointFacts(call.step, site.place, site.kind, None, site.op, terms, combined, own=own, into=into)
 
 
-def _parts_of(
-    calls: Sequence[Call], state: Mapping[Place, _State]
-) -> Iterator[tuple[int, tuple[tuple[str, ...], ...]]]:
+def _parts_of(calls: Sequence[Call], returning: Collection[Place]) -> Iterator[tuple[int, tuple[tuple[str, ...], ...]]]:
     """Yields for each step the examples of each device, as texts that are equal for equal examples.
 
     Examples are the rows of arrays that enter the first shard_map of the step in parts, and are no state.
+    returning: the places that receive state.
     """
-    returning = {one.enters for one in state.values()}
     done: set[int] = set()
     for call in calls:
         if call.site.kind != "enter" or call.step in done:
