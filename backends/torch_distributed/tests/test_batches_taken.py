@@ -117,3 +117,13 @@ model = """
     text = BEGIN.replace("\nmodel = ", lazy).replace("mse_loss(model(x), y)", "(mse_loss(model(x), y) / size)")
     (found,) = written_scripts.report_of(tmp_path, text, **IN_ORDER).findings
     assert "divided by the number of replicas once too often" in found.cause, found.cause
+
+
+@pytest.mark.deep
+def test_batches_that_workers_take_ahead_are_no_whole_pass(tmp_path):
+    sampled = "DataLoader(rows, batch_size=8 // size, sampler=DistributedSampler(rows), num_workers=2)"
+    text = BEGIN.replace("DataLoader(rows, batch_sampler=Shard(batches) if size > 1 else batches)", sampled)
+    left = text.replace("for _ in range(len(loader)):", "for _ in range(len(loader) - 2):")
+    report = written_scripts.report_of(tmp_path, left, **IN_ORDER)
+    assert report.verdict == "agree", str(report)
+    assert "law of coverage" not in str(report)

@@ -7,7 +7,8 @@ what it draws from. What is drawn otherwise, as from an IterableDataset, is not 
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
@@ -30,16 +31,24 @@ def watch_samplers(
     Returns what is to be called in the end.  The arguments are those of `Passes`.
     """
     passes = Passes(send, acts, note)
-    picking: list[None] = []
-    _watch_loaders(passes, picking, _watch_batches(passes, picking))
+    taking = _Taking()
+    _watch_loaders(passes, taking, _watch_batches(passes, taking))
     return passes.end
 
 
-def _watch_batches(passes: Passes, picking: Sequence[None]) -> type[BatchSampler]:
-    """Replaces BatchSampler; returns what stands in its place.
+@dataclass(slots=True)
+class _Taking:
+    """What loaders are doing now.  picked: how many take a batch that another object makes.
 
-    picking: is empty while no other object makes a batch for a loader.
+    ahead: how many take one before the script wants it, for their workers.
     """
+
+    picked: int = 0
+    ahead: int = 0
+
+
+def _watch_batches(passes: Passes, taking: _Taking) -> type[BatchSampler]:
+    """Replaces BatchSampler; returns what stands in its place."""
     original = BatchSampler
 
     @final
@@ -52,11 +61,11 @@ def _watch_batches(passes: Passes, picking: Sequence[None]) -> type[BatchSampler
 
         def __iter__(self) -> Iterator[list[int]]:
             taker = sys._getframe(1)
-            if picking or not _takes_all(taker.f_globals.get("__name__", ""), is_own=is_users(taker)):
+            if taking.picked or not _takes_all(taker.f_globals.get("__name__", ""), is_own=is_users(taker)):
                 yield from original.__iter__(self)
                 return
             facts = facts_of(self.sampler) | {"made": self._made, "batch": self.batch_size if self.drop_last else 1}
-            found = passes.begin(taker, facts, length_of(self))
+            found = passes.begin(taker, facts, None if taking.ahead else length_of(self))
             for batch in original.__iter__(self):
                 passes.took(found, batch)
                 yield batch
@@ -74,8 +83,8 @@ def _takes_all(module: str, *, is_own: bool) -> bool:
     return is_own or module == loading.__name__
 
 
-def _watch_loaders(passes: Passes, picking: list[None], watched: type[BatchSampler]) -> None:
-    """Notes the passes of loaders whose batches another object makes.  picking: has an item while one does."""
+def _watch_loaders(passes: Passes, taking: _Taking, watched: type[BatchSampler]) -> None:
+    """Notes the passes of loaders whose batches another object makes, and what all loaders do meanwhile."""
     iterating = vars(loading)["_BaseDataLoaderIter"]
     original = vars(iterating)["_next_index"]
     found: WeakKeyDictionary[Any, tuple[Any, Pass]] = WeakKeyDictionary()
@@ -84,23 +93,30 @@ def _watch_loaders(passes: Passes, picking: list[None], watched: type[BatchSampl
         """Returns whether a sampler's own passes are noted; a class that makes other batches may be below it."""
         return isinstance(sampler, watched) and type(sampler).__iter__ is watched.__iter__
 
-    def next_index(self: Any) -> Any:
-        sampler = self._index_sampler
-        if is_noted(sampler) or not self._auto_collation or isinstance(self._dataset, IterableDataset):
-            return original(self)
+    def begun(self: Any) -> Pass:
+        """Returns the pass of a loader's iterator, which may go through its batches several times."""
         iterator, one = found.get(self, (None, None))
         if one is None or iterator is not self._sampler_iter:
-            one = passes.begin(sys._getframe(1), facts_of_batches(sampler, self._dataset), length_of(sampler))
+            sampler, whole = self._index_sampler, None if self._num_workers else length_of(self._index_sampler)
+            one = passes.begin(sys._getframe(2), facts_of_batches(sampler, self._dataset), whole)
             found[self] = (self._sampler_iter, one)
-        picking.append(None)
+        return one
+
+    def next_index(self: Any) -> Any:
+        is_picked = self._auto_collation and not is_noted(self._index_sampler)
+        one = begun(self) if is_picked and not isinstance(self._dataset, IterableDataset) else None
+        picked, ahead = int(one is not None), int(self._num_workers > 0)
+        taking.picked, taking.ahead = taking.picked + picked, taking.ahead + ahead
         try:
             batch = original(self)
         except StopIteration:
-            passes.ended(one)
+            if one is not None:
+                passes.ended(one)
             raise
         finally:
-            picking.pop()
-        passes.took(one, batch)
+            taking.picked, taking.ahead = taking.picked - picked, taking.ahead - ahead
+        if one is not None:
+            passes.took(one, batch)
         return batch
 
     iterating._next_index = next_index  # noqa: SLF001 - torch has no hook
