@@ -121,7 +121,9 @@ model = """
 
 @pytest.mark.deep
 def test_batches_that_workers_take_ahead_are_no_whole_pass(tmp_path):
-    sampled = "DataLoader(rows, batch_size=6 // size, sampler=DistributedSampler(rows), num_workers=2)  # 4 batches"
+    # Of 4 batches 2 are taken before the first one is wanted.
+    given = "batch_size=6 // size, sampler=DistributedSampler(rows), num_workers=2, prefetch_factor=1"
+    sampled = f"DataLoader(rows, {given})"
     text = BEGIN.replace("DataLoader(rows, batch_sampler=Shard(batches) if size > 1 else batches)", sampled)
     left = text.replace("for _ in range(len(loader)):", "for _ in range(len(loader) - 2):")
     report = written_scripts.report_of(tmp_path, left, **IN_ORDER)
