@@ -107,8 +107,8 @@ def _known(sizes: Sequence[Sequence[int | None]]) -> list[list[int]] | None:
 def _apart(sides: Sequence[Side], sizes: Sequence[Sequence[int]]) -> float | None:
     """Returns how far the means of both runs, weighted by sizes, are apart; None where the sizes do not explain it.
 
-    Parts with nearly equal values have nearly the reference's mean with any weights. Sizes explain it where they leave a
-    small share of what the means without them are apart.
+    Parts with nearly equal values have nearly the reference's mean with any weights. Sizes explain it where they leave
+    a small share of what the means without them are apart.
     """
     values = [[held for _, held in side] for side in sides]
     one, other = [_mean(some, weights) for some, weights in zip(values, sizes, strict=True)]
