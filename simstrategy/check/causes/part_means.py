@@ -1,6 +1,6 @@
 """Recognises means over unequal parts, by numbers beside them with which they give the reference's mean."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -29,6 +29,14 @@ def is_weighted(spot: Spot) -> Finding | None:
     remedy = "Multiply by the size of the part, add, and divide by the size of the whole"
     return Finding(MEAN_OF_MEANS, reason, remedy)
 
+
+_LEFT: Final = 0.02
+"""The share of what means without weights are apart that right weights may leave: an earlier state is rounded."""
+_ROUNDED: Final = 2.0**-21
+"""How far the rounding of float32 may leave two means apart, relatively."""
+
+Measure = Callable[[Held], int | None]
+"""What a mean may have been divided by, of a value that stands beside it; None where that is no number."""
 
 Side = Sequence[tuple[int, Held]]
 """The values of one run that are compared, each with its replica."""
@@ -59,13 +67,14 @@ def _weights_of(spot: Spot, sides: Sequence[Side]) -> tuple[str, list[int]] | No
         for run, side in zip((spot.reference, spot.other), sides, strict=True)
     ]
     names = set.intersection(*[set(held) for side in beside for held in side]) if all(beside) else set()
+    nearest: tuple[float, str, list[int]] | None = None
     for name in sorted(names - {spot.one.name}):
         for measure in _MEASURES:
-            sizes = [[measure(held[name]) for held in side] for side in beside]
-            known = _known(sizes)
-            if known is not None and _gives(sides, known):
-                return name, known[1]
-    return None
+            known = _known([[measure(held[name]) for held in side] for side in beside])
+            apart = None if known is None else _apart(sides, known)
+            if known is not None and apart is not None and (nearest is None or apart < nearest[0]):
+                nearest = apart, name, known[1]
+    return None if nearest is None else nearest[1:]
 
 
 def _counts_of(spot: Spot, sides: Sequence[Side]) -> tuple[str, list[int]] | None:
@@ -82,7 +91,7 @@ def _counts_of(spot: Spot, sides: Sequence[Side]) -> tuple[str, list[int]] | Non
     for name in sorted(names):
         for place in range(min(len(held[name].leaves) for side in kept for held in side)):
             known = _known([[_number(held[name], place) for held in side] for side in kept])
-            if known is not None and sum(known[0]) == sum(known[1]) and _gives(sides, known):
+            if known is not None and sum(known[0]) == sum(known[1]) and _apart(sides, known) is not None:
                 return name, known[1]
     return None
 
@@ -95,10 +104,22 @@ def _known(sizes: Sequence[Sequence[int | None]]) -> list[list[int]] | None:
     return None if len({*known[0], *known[1]}) < 2 or not sum(known[0]) or not sum(known[1]) else known
 
 
-def _gives(sides: Sequence[Side], sizes: Sequence[Sequence[int]]) -> bool:
-    """Returns whether the values of both runs, weighted by sizes, have one mean."""
-    one, other = [_mean([held for _, held in side], some) for side, some in zip(sides, sizes, strict=True)]
-    return one is not None and other is not None and is_near(one, other)
+def _apart(sides: Sequence[Side], sizes: Sequence[Sequence[int]]) -> float | None:
+    """Returns how far the means of both runs, weighted by sizes, are apart; None where the sizes do not explain it.
+
+    Parts with nearly equal values have nearly the reference's mean with any weights. Sizes explain it where they leave
+    a small share of what the means without them are apart.
+    """
+    values = [[held for _, held in side] for side in sides]
+    one, other = [_mean(some, weights) for some, weights in zip(values, sizes, strict=True)]
+    if one is None or other is None or not is_near(one, other):
+        return None
+    plain = _mean(values[1], [1] * len(values[1]))
+    assert plain is not None
+    with np.errstate(all="ignore"):
+        found, without = [float(np.nanmax(np.abs(one - some), initial=0)) for some in (other, plain)]
+        size = float(np.nanmax(np.abs(one), initial=0))
+    return found if found <= max(_LEFT * without, _ROUNDED * size) else None
 
 
 def _number(held: Held, place: int) -> int | None:
@@ -130,7 +151,19 @@ def _not_negative(held: Held) -> int | None:
     return int((leaf >= 0).sum())
 
 
-_MEASURES: Final = (_size, _total, _not_negative)
+def _following(measure: Measure) -> Measure:
+    """Returns the measure of all columns but the first, as of labels that each stand for the element after another."""
+
+    def measured(held: Held) -> int | None:
+        leaf = held.leaves[0]
+        if len(held.leaves) > 1 or leaf.ndim < 2 or leaf.shape[1] < 2:
+            return None
+        return measure(held._replace(leaves=(leaf[:, 1:],)))
+
+    return measured
+
+
+_MEASURES: Final = (_size, _total, _not_negative, _following(_total), _following(_not_negative))
 """What a mean may have been divided by, of a value that stands beside it."""
 
 

@@ -12,7 +12,7 @@ import torch
 
 __all__ = ["KerasOptimizer", "KerasSteps"]
 
-Hook = Callable[[Any, Any, Any], None]
+Hook = Callable[[Any, Any, Any], object]
 """Receives an optimizer, as the hooks of torch's optimizers do."""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import torch
 
-__all__ = ["Part", "is_readable", "local_of", "part_of"]
+__all__ = ["Part", "copy_of", "is_readable", "local_of", "part_of"]
 
 
 _LIBRARY: Final = "torch.distributed.tensor"
@@ -37,6 +37,12 @@ def part_of(tensor: torch.Tensor) -> Part:
     if local.dtype.is_floating_point and local.dtype not in (torch.float32, torch.float64, torch.float16):
         local = local.float()
     return Part(local.cpu().contiguous().numpy(), form)
+
+
+def copy_of(tensor: torch.Tensor) -> Part:
+    """Returns a copy of a rank's part of a tensor […], which later writes do not reach."""
+    part = part_of(tensor)
+    return Part(part.array.copy(), part.form)
 
 
 def is_readable(tensor: torch.Tensor) -> bool:

@@ -5,7 +5,7 @@ Public hooks of torch alone are used. What is found goes to the rank's file, ent
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
 import torch
@@ -21,14 +21,15 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from simstrategy_torch_distributed.generators import GLOBAL
 from simstrategy_torch_distributed.link import site_of
-from simstrategy_torch_distributed.watched.contents import contents_of
+from simstrategy_torch_distributed.watched.closures import Beginning, Given
 from simstrategy_torch_distributed.watched.entries import append
-from simstrategy_torch_distributed.watched.gradients import gradients_of
+from simstrategy_torch_distributed.watched.first_inputs import FirstInputs
+from simstrategy_torch_distributed.watched.gradients import Terms, gradients_of, parameters_of
 from simstrategy_torch_distributed.watched.joining import Joining
 from simstrategy_torch_distributed.watched.keras_steps import KerasOptimizer, KerasSteps
 from simstrategy_torch_distributed.watched.moving import Moves, Narrow
 from simstrategy_torch_distributed.watched.names import Names
-from simstrategy_torch_distributed.watched.parts import is_readable, part_of
+from simstrategy_torch_distributed.watched.parts import Part, copy_of, is_readable, part_of
 from simstrategy_torch_distributed.watched.seeds import Reseeding, Seedings
 from simstrategy_torch_distributed.watched.shared import Shared
 from simstrategy_torch_distributed.watched.uncompiled import named_parameters
@@ -41,6 +42,7 @@ _WHOLE_BYTES: Final = 32 << 20
 _BYPASSED: Final = "forward pass without DistributedDataParallel"
 _BROADCAST: Final = "broadcast"
 _STOPPED: Final = "collective without a gradient"
+_REWRITTEN: Final = "gradients written between backward passes"
 _COMBINED: Final = {"SUM": "SUM", "AVG": "MEAN"}
 
 
@@ -84,17 +86,16 @@ class Watch:
         """For each parameter the number of the last step that has written it, by whatever optimizer."""
         self._written = Written()
         self._running: list[Optimizer | KerasOptimizer] = []
+        self._beginning = Beginning()
         self._step = 0
         self._made_before = 0
         """How many calls there were before the last step."""
         self._calls = 0
         self._bytes: Counter[str] = Counter()
         """Of parameters and of what calls combine, each in all."""
-        self._terms: dict[torch.Tensor, torch.Tensor] = {}
+        self._terms = Terms()
         self._gradient_site: Sequence[Any] = ("", 0)
-        self._has_input = False
-        self._rows: int | None = 0
-        """Of what modules are given that the script calls, up to the first step; None where that is not known."""
+        self._inputs = FirstInputs(file)
         self._held = Names(file, lambda: self._step + 1, calls) if detailed and moves is None else None
         self._narrow = None if self._held is None else Narrow()
         self._seedings = Seedings(file)
@@ -127,7 +128,7 @@ class Watch:
         if self._narrow is not None:
             append(self._file, "narrow", {"dtypes": sorted(self._narrow.found)}, [])
         if self._last:
-            self._write("end", {}, self._trained([*self._last]), whole=True)
+            self._write("end", {}, dict.fromkeys(self._trained([*self._last])), whole=True)
 
     def called(
         self, op: str, site: Sequence[Any], tensors: Sequence[torch.Tensor], finish: Callable[[Any], None]
@@ -139,7 +140,7 @@ class Watch:
             self._held.called(name, name, sys._getframe(1), [one.data_ptr() for one in tensors])
         facts = {
             "number": self._calls,
-            "step": self._step + (not self._running),
+            "step": self._step + (not self._running or self._beginning.is_waited_for),
             "op": _COMBINED.get(op),
             "site": list(site),
         }
@@ -194,23 +195,13 @@ class Watch:
         if self._reseeding is not None:
             self._reseeding.move()
             self._reseeding = None
-        if not self._has_input and torch.is_grad_enabled():
-            self._has_input = True
-            self._write_input(inputs)
+        if torch.is_grad_enabled():
+            self._inputs.given(inputs)
         if module not in self._modules:
             self._enter(module)
         if not self._step and torch.is_grad_enabled() and self._modules.get(module, False):
-            self._count_rows(inputs)
+            self._inputs.count(inputs)
         return self._moves.inputs(inputs) if self._moves is not None and self._modules.get(module, True) else None
-
-    def _write_input(self, inputs: tuple[Any, ...]) -> None:
-        """Writes what the first module that the script calls is given, as a number that is equal for equal inputs."""
-        found = contents_of(list(inputs), elements_max=sys.maxsize)
-        append(self._file, "input", {"digest": None if found is None else found.digest}, [])
-
-    def _count_rows(self, inputs: tuple[Any, ...]) -> None:
-        sizes = [len(one) for one in inputs if isinstance(one, torch.Tensor) and one.dim()]
-        self._rows = None if self._rows is None or not sizes else self._rows + sizes[0]
 
     def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
@@ -238,15 +229,26 @@ class Watch:
     def _accumulated(self, parameter: torch.Tensor) -> None:
         """Keeps the gradient that this rank has computed, before anything combines it."""
         if parameter.grad is not None:
-            self._terms[parameter] = parameter.grad.detach().clone()
             self._gradient_site = site_of(sys._getframe(1))
+            if self._terms.add(parameter, parameter.grad, self._made()) and self._held is not None:
+                self._held.called(_REWRITTEN, "backward", sys._getframe(1))
 
-    def _before_step(self, optimizer: Optimizer | KerasOptimizer, _given: Any, _named: Any) -> None:
+    def _before_step(self, optimizer: Optimizer | KerasOptimizer, given: Any, named: Any) -> Given | None:
         if self._running and self._running[0] is not optimizer:  # an optimizer that steps inside of another one
             self._running.append(optimizer)
-            return
+            return None
         self._running = [optimizer]
-        parameters = _parameters(optimizer)
+        kept: dict[torch.Tensor, Part] = {}
+        followed = self._beginning.after_closure(given, named, lambda: self._begin_step(optimizer, kept))
+        if followed is None:
+            self._begin_step(optimizer, kept)
+        else:
+            kept |= {one: copy_of(one) for one in parameters_of(optimizer) if not is_lazy(one)}
+        return followed
+
+    def _begin_step(self, optimizer: Optimizer | KerasOptimizer, kept: Mapping[torch.Tensor, Part]) -> None:
+        """Writes what a step begins with.  kept: parameters as they were before what has run in it since."""
+        parameters = parameters_of(optimizer)
         first = len(self._optimizers) if optimizer not in self._optimizers else 0
         for number, parameter in enumerate(parameters):
             self._name(parameter, f"optimizer {first + 1}, parameter {number}" if first else f"parameter {number}")
@@ -254,7 +256,7 @@ class Watch:
         if self._moves is not None:
             self._moves.gradients([one.grad for one in parameters if one.grad is not None])
         if not self._step:
-            append(self._file, "rows", {"rows": self._rows}, [])
+            self._inputs.write()
             if self._held is not None:
                 self._seedings.stepping()
         self._step += 1
@@ -266,7 +268,7 @@ class Watch:
             "calls": self._made_before,
         }
         self._optimizers[optimizer] = None
-        self._write("step", facts, parameters)
+        self._write("step", facts, {one: kept.get(one) for one in parameters})
         self._last |= dict.fromkeys(parameters, self._step)
         self._terms.clear()
 
@@ -280,41 +282,39 @@ class Watch:
     def _after_step(self, optimizer: Optimizer | KerasOptimizer, _given: Any, _named: Any) -> None:
         if self._running:
             self._running.pop()
+        if not self._running:
+            self._beginning.now()
         if self._detailed and not self._running:
-            self._write_combined(self._trained(_parameters(optimizer)))
+            parameters = self._trained(parameters_of(optimizer))
             fits = self._bytes["parameters"] <= _WHOLE_BYTES
-            self._written.keep(self._trained(_parameters(optimizer)), fits=fits)
+            if fits and self._beginning.calls < 2 and self._made() > self._made_before:
+                # A step that makes calls itself, such as those that combine its gradients.
+                facts: dict[str, Any] = {"step": self._step}
+                append(self._file, "combined", facts, gradients_of(parameters, {}, facts))
+            self._written.keep(parameters, fits=fits)
 
     def _write(
-        self, what: str, facts: dict[str, Any], parameters: Sequence[torch.Tensor], *, whole: bool = False
+        self, what: str, facts: dict[str, Any], kept: Mapping[torch.Tensor, Part | None], *, whole: bool = False
     ) -> None:
-        """Writes the parameters' values, after which step each has them, and where it is detailed, their gradients."""
+        """Writes parameters' values, after which step each has them, and where it is detailed, their gradients.
+
+        kept: the values to write, by parameter; None for those that it has now.
+        """
+        parameters = [*kept]
         facts |= {"names": [self._names[one] for one in parameters], "forms": [], "gradients": [], "terms": []}
         facts["after"] = [self._last.get(one, 0) for one in parameters]
         facts["joined"] = self.joining.counts
         arrays = []
-        size = sum(
-            one.numel() * one.element_size() for one in parameters
-        )  # of the whole of one of which ranks have parts
+        # Of the whole of one of which ranks have parts.
+        size = sum(one.numel() * one.element_size() for one in parameters)
         if whole or not self._is_full("parameters", size):
             for one in parameters:
-                part = part_of(one)
+                part = kept[one] or part_of(one)
                 facts["forms"].append(part.form)
                 arrays.append(part.array)
             facts["made"], made = self._written.since(parameters, arrays)
             if self._detailed and what == "step":
                 facts["gradient_site"] = list(self._gradient_site)
-                arrays += gradients_of(parameters, self._terms, facts)
+                arrays += gradients_of(parameters, self._terms.found, facts)
             arrays += made
         append(self._file, what, facts, arrays)
-
-    def _write_combined(self, parameters: Sequence[torch.Tensor]) -> None:
-        """Writes the gradients after a step that makes calls itself, such as those that combine them."""
-        if self._made() > self._made_before and self._bytes["parameters"] <= _WHOLE_BYTES:
-            facts: dict[str, Any] = {"step": self._step}
-            append(self._file, "combined", facts, gradients_of(parameters, {}, facts))
-
-
-def _parameters(optimizer: Optimizer | KerasOptimizer) -> list[torch.Tensor]:
-    """Returns the parameters of an optimizer, [...] each, in the order of its groups."""
-    return [one for group in optimizer.param_groups for one in group["params"]]
