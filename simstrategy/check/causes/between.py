@@ -11,12 +11,6 @@ __all__ = ["with_between"]
 
 _STOPPED: Final = "collective without a gradient"
 """The name under which a rank notes a collective call on tensors that were computed for a backward pass."""
-_REWRITTEN: Final = "gradients written between backward passes"
-"""The name under which a rank notes a backward pass that adds to gradients which something else has written before."""
-_ADDS: Final = (
-    "adds to gradients that something has written since an earlier backward pass of the step, as clipping in each turn "
-    "does: it may begin there. Clip or scale once, when the gradients of all turns and replicas are combined"
-)
 _BETWEEN: Final = (
     "The loss of this step agrees, taken as the mean or the sum over its replicas, and its gradients do not: what "
     "differs is between them"
@@ -35,9 +29,9 @@ def with_between(cause: Cause, runs: tuple[Run, Run], step: StepFacts) -> Cause:
     """
     if cause.what in ("update", WRITTEN) or cause.kind == MISSING_REDUCTION or not losses_agree(runs, step):
         return cause
-    calls = _noted(runs[1], step.number, _STOPPED)
+    calls = _stopped(runs[1], step.number)
     if not calls:
-        return _written(cause, runs[1], step)
+        return cause._replace(text=f"{cause.text} {_BETWEEN}, {_EXAMPLES}.")
     first = calls[0]
     names = dict.fromkeys(f"{one.text} at {one.place}" for one in calls)
     named = f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
@@ -46,14 +40,5 @@ def with_between(cause: Cause, runs: tuple[Run, Run], step: StepFacts) -> Cause:
     )
 
 
-def _written(cause: Cause, run: Run, step: StepFacts) -> Cause:
-    """Returns the cause with the backward pass that adds to gradients which something has written, if there is one."""
-    found = _noted(run, step.number, _REWRITTEN)
-    if not found:
-        return cause._replace(text=f"{cause.text} {_BETWEEN}, {_EXAMPLES}.")
-    text = f"{cause.text} {_BETWEEN}. {found[0].text} at {found[0].place} {_ADDS}."
-    return cause._replace(source=found[0].site, at=event_of(run, found[0]), text=text)
-
-
-def _noted(run: Run, step: int, name: str) -> list[Held]:
-    return [one for one in run[0] if one.name == name and one.step == step]
+def _stopped(run: Run, step: int) -> list[Held]:
+    return [one for one in run[0] if one.name == _STOPPED and one.step == step]

@@ -24,7 +24,7 @@ from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.watched.closures import Beginning, Given
 from simstrategy_torch_distributed.watched.entries import append
 from simstrategy_torch_distributed.watched.first_inputs import FirstInputs
-from simstrategy_torch_distributed.watched.gradients import Terms, gradients_of, parameters_of
+from simstrategy_torch_distributed.watched.gradients import gradients_of, parameters_of
 from simstrategy_torch_distributed.watched.joining import Joining
 from simstrategy_torch_distributed.watched.keras_steps import KerasOptimizer, KerasSteps
 from simstrategy_torch_distributed.watched.moving import Moves, Narrow
@@ -42,7 +42,6 @@ _WHOLE_BYTES: Final = 32 << 20
 _BYPASSED: Final = "forward pass without DistributedDataParallel"
 _BROADCAST: Final = "broadcast"
 _STOPPED: Final = "collective without a gradient"
-_REWRITTEN: Final = "gradients written between backward passes"
 _COMBINED: Final = {"SUM": "SUM", "AVG": "MEAN"}
 
 
@@ -93,7 +92,7 @@ class Watch:
         self._calls = 0
         self._bytes: Counter[str] = Counter()
         """Of parameters and of what calls combine, each in all."""
-        self._terms = Terms()
+        self._terms: dict[torch.Tensor, torch.Tensor] = {}
         self._gradient_site: Sequence[Any] = ("", 0)
         self._inputs = FirstInputs(file)
         self._held = Names(file, lambda: self._step + 1, calls) if detailed and moves is None else None
@@ -229,9 +228,8 @@ class Watch:
     def _accumulated(self, parameter: torch.Tensor) -> None:
         """Keeps the gradient that this rank has computed, before anything combines it."""
         if parameter.grad is not None:
+            self._terms[parameter] = parameter.grad.detach().clone()
             self._gradient_site = site_of(sys._getframe(1))
-            if self._terms.add(parameter, parameter.grad, self._made()) and self._held is not None:
-                self._held.called(_REWRITTEN, "backward", sys._getframe(1))
 
     def _before_step(self, optimizer: Optimizer | KerasOptimizer, given: Any, named: Any) -> Given | None:
         if self._running and self._running[0] is not optimizer:  # an optimizer that steps inside of another one
@@ -315,6 +313,6 @@ class Watch:
             facts["made"], made = self._written.since(parameters, arrays)
             if self._detailed and what == "step":
                 facts["gradient_site"] = list(self._gradient_site)
-                arrays += gradients_of(parameters, self._terms.found, facts)
+                arrays += gradients_of(parameters, self._terms, facts)
             arrays += made
         append(self._file, what, facts, arrays)

@@ -1,0 +1,89 @@
+"""What a script computes inside of a step that is given a closure; and means over labels that are shifted.
+
+Clauses: G-117, G-118.
+"""
+
+import pytest
+import written_scripts
+from shares import one_in
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_checks")]
+
+BEGIN = """
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(3)
+x, y = torch.randn(64, 4), torch.randn(64, 1)
+"""
+
+
+def report_of(folder, text, **named):
+    return written_scripts.report_of(folder, BEGIN + text, **named)
+
+
+CLOSURE = """
+model = DistributedDataParallel(nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for rows, targets in zip(x.split(8), y.split(8)):
+    rows, targets = rows.chunk(size)[rank], targets.chunk(size)[rank]
+
+    def closure():
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(rows), targets)
+        loss = loss / DIVISOR
+        loss.backward()
+        return loss
+
+    optimizer.step(GIVEN)
+"""
+
+
+@pytest.mark.parametrize("given", one_in(2, ["closure", "closure=closure"]))
+def test_a_fault_in_the_closure_of_a_step_is_found_with_its_line(tmp_path, given):
+    (found,) = report_of(tmp_path, CLOSURE, GIVEN=given, DIVISOR="size").findings
+    assert "in step 1, gradient of 'weight' at train.py" in found.cause, found.cause
+    assert "divided by the number of replicas once too often" in found.cause
+    assert "In the script it begins with 'loss' at train.py:20" in found.cause
+
+
+def test_a_right_step_with_a_closure_agrees(tmp_path):
+    report = report_of(tmp_path, CLOSURE, GIVEN="closure", DIVISOR="2")
+    assert report.verdict == "agree", str(report)
+
+
+SHIFTED = """
+lengths = torch.randint(3, 10, (64,))
+ids = torch.randint(1, 20, (64, 10)) * (torch.arange(10) < lengths[:, None])
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(20, 8), nn.Linear(8, 20)
+
+    def forward(self, input_ids, labels):
+        scores = self.head(self.embedding(input_ids))
+        return nn.functional.cross_entropy(scores[:, :-1].reshape(-1, 20), labels[:, 1:].reshape(-1))
+
+
+model = DistributedDataParallel(Model())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for input_ids in ids.split(16):
+    input_ids = input_ids.chunk(size)[rank]
+    labels = input_ids.masked_fill(input_ids == 0, -100)
+    loss = model(input_ids, labels)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_mean_over_labels_that_are_shifted_by_one_is_one_over_unequal_parts(tmp_path):
+    (found,) = report_of(tmp_path, SHIFTED).findings
+    assert "mean over unequal parts" in found.cause, found.cause
+    assert "'labels'" in found.cause, found.cause
