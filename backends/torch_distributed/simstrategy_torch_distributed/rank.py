@@ -5,8 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from simstrategy.launch.channel import Channel
 from simstrategy_torch_distributed.arena import Arena
 from simstrategy_torch_distributed.beginning import begun
@@ -48,7 +46,7 @@ def serve(channel: Channel, output: Path) -> int:
         rank = Rank(job["rank"], job["size"], link, arena, job["order"], watch, planting)
         take_gloos_place(lambda *_: rank)
         run_uncompiled(speaks=not job["rank"])
-        note = None if job["watching"] is None else partial(_note_order, job["watching"][0])
+        note = None if job["watching"] is None else partial(append, job["watching"][0], "order")
         at_end = install_hooks(link, job["laws"], output, note)
         if job["device"] == "cpu-for-cuda":
             map_cuda_names(job["rank"], job["size"])
@@ -66,10 +64,6 @@ def serve(channel: Channel, output: Path) -> int:
         finish()
         link.ended(ending.code, ending.text)
     return ending.code
-
-
-def _note_order(file: str, facts: dict[str, Any], arrays: list[np.ndarray[Any, Any]]) -> None:
-    append(file, "order", facts, arrays)
 
 
 def _watch(given: list[Any] | None, link: Link) -> Watch | None:

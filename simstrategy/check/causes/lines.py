@@ -33,8 +33,6 @@ __all__ = ["Sides", "with_lines"]
 Both = Mapping[Key, tuple[History, History]]
 _UNRECOGNISED: Final = re.compile(r" The kind is not recognised(?:: .*?)?\.(?= [0-9A-Z]|$)")
 """The sentence about the numbers of a step, where the line shows a kind that they do not."""
-_OTHERWISE: Final = "it is another one than in the reference"
-"""It is no more than the first such value: an effect on the step is not shown."""
 _UNLAWFUL: Final = (
     "is neither the reference's value, nor a part of it, nor one of which it is the sum or the mean: it may begin there"
 )
@@ -72,7 +70,7 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
     one, finding = fault.one, fault.finding
     earlier = _earlier(one, sides) if finding.kind is None else None
     alone = "" if finding.kind is not None else _alone(one, sides)
-    begins = "may begin" if finding.kind is None and finding.reason.startswith(_OTHERWISE) else "begins"
+    begins = "may begin" if fault.is_unlike else "begins"
     sentences = [f"In the script it {begins} with {one.name!r} at {one.place}: {finding.reason}{alone}"]
     if earlier is not None:
         shows = f"It shows with {one.name!r} at {one.place}: {finding.reason}{alone}"
@@ -260,8 +258,8 @@ def _first(spots: Sequence[Spot], factor: float | None) -> Fault | None:
             return permuted
         if shown is None:
             shown = by_lost_turns(spot) or by_terms(spot) or by_function(spot)
-            shown = shown or Finding(None, _otherwise(spot))
-        return Fault(where_rows_are_lost(spot, shown) or spot.one, shown)
+        found = shown or Finding(None, _otherwise(spot))
+        return Fault(where_rows_are_lost(spot, found) or spot.one, found, is_unlike=shown is None)
     return provisional
 
 
@@ -271,9 +269,9 @@ def _otherwise(spot: Spot) -> str:
     there = [each for each in spot.expected.values[0] if each.step == one.step]
     here = [each for each in spot.found.values[0] if each.step == one.step]
     if len(there) != 1 or len(here) != 1 or not all(each.is_scalar and each.is_float for each in (one, *there)):
-        return _OTHERWISE
+        return "it is another one than in the reference"
     found, expected = [float(each.leaves[0].reshape(-1)[0]) for each in (one, there[0])]
-    return f"{_OTHERWISE}, {found:.7g} on replica 0 against {expected:.7g}"
+    return f"it is another one than in the reference, {found:.7g} on replica 0 against {expected:.7g}"
 
 
 def _unweighted(provisional: Fault, one: Held) -> Fault:

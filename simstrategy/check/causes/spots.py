@@ -44,9 +44,11 @@ class Spot(NamedTuple):
 class Fault(NamedTuple):
     """A value of a script that is wrong first, and what it shows.
 
-    is_backward: whether it is what a backward pass of the script returns, in which the fault may be found.
+    is_backward: whether it is what a backward pass of the script returns, in which the fault may be found. is_unlike:
+    whether no more is known than that it is another value than the reference's: an effect on a step is not shown.
     """
 
     one: Held
     finding: Finding
     is_backward: bool = False
+    is_unlike: bool = False
