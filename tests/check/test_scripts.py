@@ -42,21 +42,25 @@ def test_a_number_with_which_nothing_is_done_is_not_compared():
     assert "Leave that number out of --replicas" in str(report)
 
 
-def test_orders_of_two_samplers_are_no_mistake(tmp_path):
+def test_orders_of_two_samplers_are_no_mistake():
     """With one replica a script often has a path of its own, without the sampler that shares out."""
 
     def ordered(settings):
         name = "RandomSampler" if settings.replicas == 1 else "DistributedSampler"
+        rows = (alone if settings.replicas == 1 else [3, 1, 0, 2]), [4, 5, 6, 7]
         run = trained(settings, 1.0 if settings.replicas == 1 else 1.7)
-        return run._replace(batches=Batches(orders=(Order("train.py:22", name, is_shuffled),)))
+        order = Order("train.py:22", name, is_shuffled, tuple(np.array(some) for some in rows))
+        return run._replace(batches=Batches(orders=(order,)))
 
-    is_shuffled = True
+    is_shuffled, alone = True, [7, 0, 1, 2]
     report = check_script(Fake(ordered), "train.py", replicas=[1, 2])
     assert report.verdict == "undecided"
     assert "with 1 replica RandomSampler draws the order of the rows that train.py:22 goes through" in str(report)
     assert "Leave 1 out of --replicas" in str(report)
     assert check_script(Fake(ordered), "train.py", replicas=[2, 4]).verdict == "agree"
     is_shuffled = False
+    assert check_script(Fake(ordered), "train.py", replicas=[1, 2]).verdict == "differ"
+    is_shuffled, alone = True, [0, 1, 2, 3]
     assert check_script(Fake(ordered), "train.py", replicas=[1, 2]).verdict == "differ"
 
 
