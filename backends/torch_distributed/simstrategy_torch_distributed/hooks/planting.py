@@ -5,6 +5,7 @@ It also observes what comes of it: where the script has caught the error, and ho
 
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from simstrategy.run.frames import is_users
 from simstrategy.run.status import raised_where
 from simstrategy_torch_distributed.link import Link
+from simstrategy_torch_distributed.watched.given import named_in
 
 __all__ = ["PlantedError", "Planting", "planting_of"]
 
@@ -84,14 +86,18 @@ class Planting:
     def _entered(self, _module: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Counts a call that the script makes of a model with floats; torch calls it before each module."""
         self._depth += 1
-        place = next((place for place, one in enumerate(inputs) if _takes_inf(one)), None)
+        given = dict(enumerate(inputs))
+        named = named_in(sys._getframe(1))
+        place = next((place for place, one in (given | named).items() if _takes_inf(one)), None)
         if self._depth > 1 or place is None or not torch.is_grad_enabled():
             return None
         self._models += 1
         if self._kind != "inf in its input" or self._models != self._point:
             return None
         self._planted()
-        return (*inputs[:place], _with_inf(inputs[place]), *inputs[place + 1 :])
+        changed: dict[Any, Any] = named if place in named else given
+        changed[place] = _with_inf(changed[place])
+        return tuple(given.values())
 
     def _left(self, _module: torch.nn.Module, _inputs: Any, _outputs: Any) -> None:
         self._depth = max(0, self._depth - 1)

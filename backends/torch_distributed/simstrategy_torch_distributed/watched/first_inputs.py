@@ -1,7 +1,8 @@
 """What a rank gives its first module, and how many rows its modules are given before the first step."""
 
 import sys
-from typing import Any, final
+from collections.abc import Sequence
+from typing import final
 
 import torch
 
@@ -21,17 +22,19 @@ class FirstInputs:
         self._rows: int | None = 0
         """Of what modules are given that the script calls; None where that is not known."""
 
-    def given(self, inputs: tuple[Any, ...]) -> None:
-        """Writes what the first module that the script calls is given, as a number that is equal for equal inputs."""
+    def given(self, leaves: Sequence[object], *, is_counted: bool) -> None:
+        """Counts the rows of what a module is given, and writes what the first one is given as a number.
+
+        The number is equal for equal inputs. leaves: of `leaves_in`; where there is a tensor, what is none has no part.
+        """
+        tensors = [one for one in leaves if isinstance(one, torch.Tensor)]
         if not self._has_input:
             self._has_input = True
-            found = contents_of(list(inputs), elements_max=sys.maxsize)
+            found = contents_of(tensors or list(leaves), elements_max=sys.maxsize)
             append(self._file, "input", {"digest": None if found is None else found.digest}, [])
-
-    def count(self, inputs: tuple[Any, ...]) -> None:
-        """Counts the rows of what a module is given."""
-        sizes = [len(one) for one in inputs if isinstance(one, torch.Tensor) and one.dim()]
-        self._rows = None if self._rows is None or not sizes else self._rows + sizes[0]
+        sizes = [len(one) for one in tensors if one.dim()]
+        if is_counted:
+            self._rows = None if self._rows is None or not sizes else self._rows + sizes[0]
 
     def write(self) -> None:
         """Writes how many rows there were."""

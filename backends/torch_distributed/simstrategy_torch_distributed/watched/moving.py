@@ -5,7 +5,7 @@ casts, autocast, policies of FSDP or hooks, wherever they are.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, final
+from typing import Any, Final, TypeGuard, final
 
 import numpy as np
 import torch
@@ -43,10 +43,14 @@ class Moves:
         if narrow is not None:
             register_module_forward_hook(self._looked_up)
 
-    def inputs(self, given: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Returns what a module is given, with its tensors moved."""
+    def inputs(self, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Returns what a module is given, with its tensors moved.  named: by name; its tensors are moved in this dict.
+
+        Lists and dicts stay as they are: a module may write into them what the script reads afterwards.
+        """
         pattern = self._next()
-        return tuple([moved(one, pattern, self._narrow) if isinstance(one, torch.Tensor) else one for one in given])
+        named |= {name: moved(one, pattern, self._narrow) for name, one in named.items() if _is_tensor(one)}
+        return tuple([moved(one, pattern, self._narrow) if _is_tensor(one) else one for one in given])
 
     def parameter(self, tensor: torch.Tensor) -> None:
         """Moves a parameter […] in place."""
@@ -91,6 +95,10 @@ class Narrow(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's bas
             if isinstance(one, torch.Tensor) and one.dtype in self._kinds:
                 self.found.add(self._kinds[one.dtype])
         return result
+
+
+def _is_tensor(value: object) -> TypeGuard[torch.Tensor]:
+    return isinstance(value, torch.Tensor)
 
 
 def moved(tensor: torch.Tensor, pattern: int, narrow: str | None = None) -> torch.Tensor:

@@ -24,6 +24,7 @@ from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.watched.closures import Beginning, Given
 from simstrategy_torch_distributed.watched.entries import append
 from simstrategy_torch_distributed.watched.first_inputs import FirstInputs
+from simstrategy_torch_distributed.watched.given import leaves_in, named_in
 from simstrategy_torch_distributed.watched.gradients import gradients_of, parameters_of
 from simstrategy_torch_distributed.watched.joining import Joining
 from simstrategy_torch_distributed.watched.keras_steps import KerasOptimizer, KerasSteps
@@ -194,13 +195,14 @@ class Watch:
         if self._reseeding is not None:
             self._reseeding.move()
             self._reseeding = None
-        if torch.is_grad_enabled():
-            self._inputs.given(inputs)
         if module not in self._modules:
             self._enter(module)
-        if not self._step and torch.is_grad_enabled() and self._modules.get(module, False):
-            self._inputs.count(inputs)
-        return self._moves.inputs(inputs) if self._moves is not None and self._modules.get(module, True) else None
+        if not self._modules.get(module, True):
+            return None
+        named = named_in(sys._getframe(1))
+        if not self._step and torch.is_grad_enabled():
+            self._inputs.given([*leaves_in((inputs, named))], is_counted=module in self._modules)
+        return None if self._moves is None else self._moves.inputs(inputs, named)
 
     def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
