@@ -3,7 +3,9 @@
 Each worker has a keeper (`keeper.py`), which ends what its jobs started. When the channel closes, however the launcher
 ended, this process ends all workers, removes their folder and ends. It runs no jobs.
 
-    python -m simstrategy.launch.forkserver CHANNEL [MODULE …]
+    python -m simstrategy.launch.forkserver CHANNEL [MODULE[:FUNCTION:TEXT] …]
+
+A function of an imported module is called with the text after it.
 """
 
 import gc
@@ -19,7 +21,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from simstrategy.launch.channel import Channel, Closed
-from simstrategy.launch.keeper import KeptWorker, adopt_orphans, end_children, end_worker, start_worker
+from simstrategy.launch.keeper import (
+    KeptWorker,
+    adopt_orphans,
+    end_children,
+    end_worker,
+    lost_in_a_fork,
+    start_worker,
+)
 
 
 def main(number: int, modules: list[str]) -> None:
@@ -30,7 +39,7 @@ def main(number: int, modules: list[str]) -> None:
     problem = _import(modules)
     _keep_finalizers()
     gc.enable()
-    if modules and len(os.listdir("/proc/self/task")) > 1:
+    if modules and lost_in_a_fork():
         # A process with threads cannot be forked: start again without imports; each worker imports its modules.
         os.set_inheritable(number, True)
         os.execv(sys.executable, [sys.executable, "-P", "-m", "simstrategy.launch.forkserver", str(number)])  # noqa: S606
@@ -63,9 +72,13 @@ def _leave(*_: Any) -> NoReturn:
 
 def _import(modules: list[str]) -> str | None:
     """Imports modules; returns the error of the first one that fails, or None.  Its users raise the error again."""
-    for module in modules:
+    for entry in modules:
+        module, _, call = entry.partition(":")
+        function, _, text = call.partition(":")
         try:
-            importlib.import_module(module)
+            imported = importlib.import_module(module)
+            if function:
+                vars(imported)[function](text)
         except Exception as error:  # noqa: BLE001 - a worker that needs the module raises it again
             return f"{module}: {error}"
     return None

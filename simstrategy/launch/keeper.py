@@ -15,13 +15,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
-__all__ = ["KeptWorker", "adopt_orphans", "end_children", "end_worker", "start_worker"]
+__all__ = ["KeptWorker", "adopt_orphans", "end_children", "end_worker", "lost_in_a_fork", "start_worker"]
 
 _PROCESSES: Final = Path("/proc")
 _DIE_WITH_PARENT: Final = 1
 """Linux: prctl(PR_SET_PDEATHSIG, …)."""
 _CHILD_SUBREAPER: Final = 36
 """Linux: prctl(PR_SET_CHILD_SUBREAPER, …)."""
+_JEMALLOC: Final = "jemalloc_bg_thd"
 _NUMBER_BYTES: Final = 4
 _END_S: Final = 4.0
 """How long killed processes may take to end; one that waits for a disk takes longer."""
@@ -65,6 +66,20 @@ def end_worker(worker: KeptWorker) -> int:
     os.kill(worker.keeper, signal.SIGKILL)
     os.waitpid(worker.keeper, 0)
     return int.from_bytes(code, signed=True) if code else -signal.SIGKILL
+
+
+def lost_in_a_fork() -> list[str]:
+    """Returns the names of this process's threads, besides its main one, that a forked process would miss.
+
+    jemalloc, which Arrow's libraries bring along, does without its thread there.
+    """
+    threads = _PROCESSES / "self" / "task"
+    others = [one for one in threads.iterdir() if one.name != str(os.getpid())]
+    names = []
+    for one in others:
+        with suppress(OSError):  # it has ended
+            names.append((one / "comm").read_text(encoding="utf-8", errors="replace").strip())
+    return sorted(name for name in names if name != _JEMALLOC)
 
 
 def adopt_orphans() -> None:

@@ -32,6 +32,7 @@ class Worker(NamedTuple):
 class Server:
     """Starts a forkserver that has imported `preload`; call `close` at the end.
 
+    preload: names of modules, or "module:function:text" where a function of one is called with a text afterwards.
     environment: variables of its process besides this one's. Raises BackendUnavailable where the system is not Linux,
     or the process cannot be started.
     """

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["threads_variable", "variables"]
+__all__ = ["OF_RANKS", "threads_variable", "variables"]
 
 _SIGNALS: Final = "SIGTERM,SIGINT,SIGHUP,SIGQUIT"
 
@@ -39,3 +39,7 @@ def variables(rank: int, size: int, port: int, run_id: str, error_file: str) -> 
 def threads_variable(size: int, given: Mapping[str, str]) -> dict[str, str]:
     """Returns the variable that limits threads, as torchrun sets it for more than one rank."""
     return {"OMP_NUM_THREADS": "1"} if size > 1 and "OMP_NUM_THREADS" not in given else {}
+
+
+OF_RANKS: Final = tuple(variables(0, 1, 0, "", ""))
+"""The names of these variables, which the process that starts ranks has no such values of."""

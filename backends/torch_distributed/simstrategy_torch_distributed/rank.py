@@ -1,6 +1,7 @@
 """The process of one rank: takes its environment, runs the program, and reports how it ended."""
 
 import os
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from simstrategy_torch_distributed.gpus import map_cuda_names
 from simstrategy_torch_distributed.hooks.installing import install_hooks
 from simstrategy_torch_distributed.hooks.planting import planting_of
 from simstrategy_torch_distributed.joined import Rank
+from simstrategy_torch_distributed.libraries import list_libraries
 from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.outputs import ERRORS, print_to
 from simstrategy_torch_distributed.program import finish, run_function, run_program
@@ -50,6 +52,7 @@ def serve(channel: Channel, output: Path) -> int:
         at_end = install_hooks(link, job["laws"], output, note)
         if job["device"] == "cpu-for-cuda":
             map_cuda_names(job["rank"], job["size"])
+        before = {*sys.modules}
         if job["seat"] is not None:
             ending = run_seat(job["seat"], job["rank"])
         elif job["function"] is None:
@@ -59,6 +62,8 @@ def serve(channel: Channel, output: Path) -> int:
         if watch is not None:
             watch.end()
         at_end()
+        if job["listing"] is not None:
+            list_libraries(Path(job["listing"]), before, job["environment"])
         if planting is not None:
             planting.end(ending.text)
         finish()

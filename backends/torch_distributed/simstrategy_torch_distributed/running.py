@@ -129,6 +129,7 @@ class _Run:
             "folder": settings.folder or os.getcwd(),
             "fault": _fault_of(settings, rank),
             "watching": _watching_of(watching, rank),
+            "listing": None if watching is None or rank else watching.listing,
             "laws": list(settings.laws),
         }
         worker.channel.send(job, hand=memory)

@@ -15,7 +15,7 @@ import torch
 
 from simstrategy_torch_distributed.link import Site, site_of
 
-__all__ = ["NO_SEED", "seeding_site", "watch_global", "watch_objects"]
+__all__ = ["NO_SEED", "replace_global", "seeding_site", "watch_global", "watch_objects"]
 
 _GLOBAL: Final = (
     ("torch.manual_seed", torch, "manual_seed"),
@@ -40,10 +40,31 @@ Seeded = Callable[[str, Any, FrameType], Any]
 """Takes the name of what is seeded, the seed and the frame of the call; returns the seed that is used."""
 
 
+_watching: Final[list[Seeded]] = []
+"""What is called for each seed of a global generator, in this order."""
+_replaced: Final[set[str]] = set()
+
+
+def replace_global() -> None:
+    """Replaces the functions that seed global generators, once, by such as call what watches them.
+
+    What imports one of them by name has to be imported afterwards.
+    """
+    for name, module, attribute in () if _replaced else _GLOBAL:
+        vars(module)[attribute] = _calling(name, vars(module)[attribute], _seeded)
+        _replaced.add(name)
+
+
 def watch_global(seeded: Seeded) -> None:
     """Has a function called for each seed of a global generator: the name of what is seeded, up to its last dot."""
-    for name, module, attribute in _GLOBAL:
-        vars(module)[attribute] = _calling(name, vars(module)[attribute], seeded)
+    replace_global()
+    _watching.insert(0, seeded)
+
+
+def _seeded(what: str, seed: Any, frame: FrameType) -> Any:
+    for seeded in _watching:
+        seed = seeded(what, seed, frame)
+    return seed
 
 
 def watch_objects(seeded: Seeded) -> None:

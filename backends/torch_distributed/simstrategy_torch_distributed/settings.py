@@ -49,7 +49,8 @@ class Watching:
     whether a nudge moves what sums of gradients leave where their terms cancel, as `moved_sums` does. predicting:
     kinds of layers that do what they do in a prediction, "statistics" and "draws"; "elsewhere" for another constant
     than the mean in place of what is drawn. narrow: the dtype, "bfloat16" or
-    "float16", by whose units inputs and gradients are nudged; None for their own.
+    "float16", by whose units inputs and gradients are nudged; None for their own. listing: the file in which the first
+    rank lists what libraries it has imported; None where that is not asked.
     """
 
     files: tuple[str, ...]
@@ -60,6 +61,7 @@ class Watching:
     sums: bool = False
     predicting: tuple[str, ...] = ()
     narrow: str | None = None
+    listing: str | None = None
 
 
 OF_RANK: Final = "\0rank\0"

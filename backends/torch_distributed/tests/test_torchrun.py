@@ -277,7 +277,6 @@ sys.stdout.write("y" * 3_000_000 + "\\n")
 import atexit, threading, weakref
 atexit.register(lambda: print("exit function"))
 weakref.finalize(PROCESS := type("Process", (), {}), print, "finalizer")
-threading.Thread(target=lambda: print("thread", dist.all_reduce(torch.ones(1)))).start()
 child = os.fork()
 if not child:
     try:
@@ -289,6 +288,7 @@ class Rows(torch.utils.data.Dataset):
     def __len__(self): return 4
     def __getitem__(self, index): return index
 assert len(list(torch.utils.data.DataLoader(Rows(), num_workers=2))) == 4
+threading.Thread(target=lambda: print("thread", dist.all_reduce(torch.ones(1)))).start()
 """
 
 

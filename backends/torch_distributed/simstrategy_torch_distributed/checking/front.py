@@ -16,12 +16,13 @@ from simstrategy.device.narrow import coarsest
 from simstrategy_torch_distributed.checking.ends import ended_of
 from simstrategy_torch_distributed.checking.reading import found_in
 from simstrategy_torch_distributed.checking.recorded import recorded_run
+from simstrategy_torch_distributed.checking.servers import Servers
 from simstrategy_torch_distributed.checking.spawned_runs import run_spawned
 from simstrategy_torch_distributed.checking.tracing import traced_in
 from simstrategy_torch_distributed.laws.named import DEFAULT
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import Report
-from simstrategy_torch_distributed.running import run_on, started_apart
+from simstrategy_torch_distributed.running import run_on
 from simstrategy_torch_distributed.settings import OF_RANK, Fault, Settings, Watching
 
 __all__ = ["judge_faults", "runner_of", "spawning_runner_of"]
@@ -95,26 +96,26 @@ class TorchrunRunner:
         self.name = name
         self.rank_text = OF_RANK if name == "torchrun" else None
         self._settings = settings
-        self._servers = started_apart([*modules_of_torch(settings.script), *_IMPORTED, *imported])
+        modules = [*modules_of_torch(settings.script), *_IMPORTED, *imported]
+        self._servers = Servers(modules, learns=name == "torchrun" and settings.device == "cpu")
 
     def close(self) -> None:
-        for server in self._servers:
-            server.close()
+        self._servers.close()
 
     def run(self, settings: ScriptSettings) -> ScriptRun:
         """Runs the script once and returns what all its ranks did."""
         with TemporaryDirectory(prefix="simstrategy-") as folder:
             files = [Path(folder) / f"rank{rank}" for rank in range(settings.replicas)]
             made = self._made(settings, files)
-            if self.name == "torchrun":
-                report = run_on(self._servers, made)
-            else:
-                report = run_spawned(self._servers, made, Path(folder))
+            servers = self._servers.of(is_reseeded=bool(settings.reseeded))
+            report = run_on(servers, made) if self.name == "torchrun" else run_spawned(servers, made, Path(folder))
             found = found_in(files, detailed=settings.detailed)
             ended = ended_of(report, files) if settings.is_planted else None
             traced = traced_in(files if settings.detailed else (), steps=found.steps_common)
             error = _error(report)
             recording = recorded_run(made, report, files, error) if settings.recorded else None
+        if error is None:
+            self._servers.learn()
         calls = 0 if report.record is None else len(report.record)
         return ScriptRun(
             error,
@@ -147,7 +148,7 @@ class TorchrunRunner:
             ranks=settings.replicas,
             order=settings.order,
             record=True,
-            watching=_watching(settings, files),
+            watching=_watching(settings, files, self._servers.listing),
             laws=(*settings.laws, *_OF_CAUSES) if settings.detailed else settings.laws,
         )
         if settings.folder is not None:
@@ -162,8 +163,8 @@ def _planted(made: Settings, planted: PlantedFault | None) -> Settings:
     return replace(made, fault=fault, limit_s=made.limit_s or _LIMIT_S, grace_s=_GRACE_S)
 
 
-def _watching(settings: ScriptSettings, files: Sequence[Path]) -> Watching:
-    """Returns what the ranks of a run record.  files: of each rank."""
+def _watching(settings: ScriptSettings, files: Sequence[Path], listing: str | None) -> Watching:
+    """Returns what the ranks of a run record.  files: of each rank. listing: as of `Watching`."""
     return Watching(
         tuple(map(str, files)),
         settings.nudge,
@@ -173,6 +174,7 @@ def _watching(settings: ScriptSettings, files: Sequence[Path]) -> Watching:
         settings.sums,
         settings.predicting,
         settings.narrow,
+        listing,
     )
 
 

@@ -9,7 +9,7 @@ what it draws from. What is drawn otherwise, as from an IterableDataset, is not 
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 from weakref import WeakKeyDictionary
 
 import torch.utils.data
@@ -20,7 +20,25 @@ from simstrategy.run.frames import is_users
 from simstrategy_torch_distributed.hooks.passes import Note, Pass, Passes, facts_of, facts_of_batches, length_of
 from simstrategy_torch_distributed.link import site_of
 
-__all__ = ["watch_samplers"]
+__all__ = ["replace_samplers", "watch_samplers"]
+
+
+@dataclass(slots=True)
+class _Taking:
+    """What loaders are doing now.  passes: of the rank; None where none are noted.
+
+    picked: how many loaders take a batch that another object makes. ahead: how many take one before the script wants
+    it, for their workers.
+    """
+
+    passes: Passes | None = None
+    picked: int = 0
+    ahead: int = 0
+
+
+_TAKING: Final = _Taking()
+_replaced: Final[list[type[BatchSampler]]] = []
+"""What stands in the place of BatchSampler, once it is replaced."""
 
 
 def watch_samplers(
@@ -30,24 +48,22 @@ def watch_samplers(
 
     Returns what is to be called in the end.  The arguments are those of `Passes`.
     """
-    passes = Passes(send, acts, note)
-    taking = _Taking()
-    _watch_loaders(passes, taking, _watch_batches(passes, taking))
+    passes = _TAKING.passes = Passes(send, acts, note)
+    replace_samplers()
     return passes.end
 
 
-@dataclass(slots=True)
-class _Taking:
-    """What loaders are doing now.  picked: how many take a batch that another object makes.
+def replace_samplers() -> None:
+    """Replaces BatchSampler, once, and the loaders' method, by such as note passes where they are watched.
 
-    ahead: how many take one before the script wants it, for their workers.
+    What imports BatchSampler by name, or has a class made from it, has to be imported afterwards.
     """
+    if not _replaced:
+        _replaced.append(_watch_batches())
+        _watch_loaders(_replaced[0])
 
-    picked: int = 0
-    ahead: int = 0
 
-
-def _watch_batches(passes: Passes, taking: _Taking) -> type[BatchSampler]:
+def _watch_batches() -> type[BatchSampler]:
     """Replaces BatchSampler; returns what stands in its place."""
     original = BatchSampler
 
@@ -60,12 +76,13 @@ def _watch_batches(passes: Passes, taking: _Taking) -> type[BatchSampler]:
             self._made = site_of(sys._getframe(1))
 
         def __iter__(self) -> Iterator[list[int]]:
-            taker = sys._getframe(1)
-            if taking.picked or not _takes_all(taker.f_globals.get("__name__", ""), is_own=is_users(taker)):
+            taker, passes = sys._getframe(1), _TAKING.passes
+            is_own = is_users(taker)
+            if passes is None or _TAKING.picked or not _takes_all(taker.f_globals.get("__name__", ""), is_own=is_own):
                 yield from original.__iter__(self)
                 return
             facts = facts_of(self.sampler) | {"made": self._made, "batch": self.batch_size if self.drop_last else 1}
-            found = passes.begin(taker, facts, None if taking.ahead else length_of(self))
+            found = passes.begin(taker, facts, None if _TAKING.ahead else length_of(self))
             for batch in original.__iter__(self):
                 passes.took(found, batch)
                 yield batch
@@ -83,7 +100,7 @@ def _takes_all(module: str, *, is_own: bool) -> bool:
     return is_own or module == loading.__name__
 
 
-def _watch_loaders(passes: Passes, taking: _Taking, watched: type[BatchSampler]) -> None:
+def _watch_loaders(watched: type[BatchSampler]) -> None:
     """Notes the passes of loaders whose batches another object makes, and what all loaders do meanwhile."""
     iterating = vars(loading)["_BaseDataLoaderIter"]
     original = vars(iterating)["_next_index"]
@@ -93,7 +110,7 @@ def _watch_loaders(passes: Passes, taking: _Taking, watched: type[BatchSampler])
         """Returns whether a sampler's own passes are noted; a class that makes other batches may be below it."""
         return isinstance(sampler, watched) and type(sampler).__iter__ is watched.__iter__
 
-    def begun(self: Any) -> Pass:
+    def begun(self: Any, passes: Passes) -> Pass:
         """Returns the pass of a loader's iterator, which may go through its batches several times."""
         iterator, one = found.get(self, (None, None))
         if one is None or iterator is not self._sampler_iter:
@@ -103,10 +120,13 @@ def _watch_loaders(passes: Passes, taking: _Taking, watched: type[BatchSampler])
         return one
 
     def next_index(self: Any) -> Any:
+        passes = _TAKING.passes
+        if passes is None:
+            return original(self)
         is_picked = self._auto_collation and not is_noted(self._index_sampler)
-        one = begun(self) if is_picked and not isinstance(self._dataset, IterableDataset) else None
+        one = begun(self, passes) if is_picked and not isinstance(self._dataset, IterableDataset) else None
         picked, ahead = int(one is not None), int(self._num_workers > 0)
-        taking.picked, taking.ahead = taking.picked + picked, taking.ahead + ahead
+        _TAKING.picked, _TAKING.ahead = _TAKING.picked + picked, _TAKING.ahead + ahead
         try:
             batch = original(self)
         except StopIteration:
@@ -114,7 +134,7 @@ def _watch_loaders(passes: Passes, taking: _Taking, watched: type[BatchSampler])
                 passes.ended(one)
             raise
         finally:
-            taking.picked, taking.ahead = taking.picked - picked, taking.ahead - ahead
+            _TAKING.picked, _TAKING.ahead = _TAKING.picked - picked, _TAKING.ahead - ahead
         if one is not None:
             passes.took(one, batch)
         return batch

@@ -9,6 +9,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
@@ -25,24 +26,41 @@ _OF_MODULES: Final = "torch.nn.modules.module"
 """The module of `Module.compile`, which calls `torch.compile` for the script."""
 
 
+@dataclass(slots=True)
+class _Process:
+    """What this process does.  is_replaced: whether `torch.compile` compiles nothing. speaks: as of `run_uncompiled`.
+
+    is_described: whether it has been said, or written, that nothing is compiled.
+    """
+
+    is_replaced: bool = False
+    speaks: bool = False
+    is_described: bool = False
+
+
+_PROCESS: Final = _Process()
+
+
 def run_uncompiled(*, speaks: bool) -> None:
-    """Makes `torch.compile` compile nothing from now on in this process.
+    """Makes `torch.compile` compile nothing from now on in this process, and in those that it forks.
 
     speaks: whether the process says so when the script compiles first, unless it is recorded for a check.
     """
+    _PROCESS.speaks = speaks
+    if _PROCESS.is_replaced:
+        return
+    _PROCESS.is_replaced = True
     original = torch.compile
-    is_described = False
 
     def compile(model: Any = None, **options: Any) -> Any:  # noqa: A001 - torch's name
-        nonlocal is_described
         module = str(sys._getframe(1).f_globals.get("__name__"))
         if module.startswith("torch.") and module != _OF_MODULES:
             return original(model, **options)  # torch's own functions, such as flex_attention, need what it gives
         inspect.signature(original).bind(model, **options)
         site = site_of(sys._getframe(1))
-        if site[0] and not is_described:
-            is_described = True
-            _describe(describe_site(site), speaks=speaks)
+        if site[0] and not _PROCESS.is_described:
+            _PROCESS.is_described = True
+            _describe(describe_site(site), speaks=_PROCESS.speaks)
         as_it_is = _itself if options.get("disable") else _as_it_is
         return as_it_is if model is None else as_it_is(model)
 
