@@ -1,7 +1,6 @@
 """The process of one rank: takes its environment, runs the program, and reports how it ended."""
 
 import os
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,7 @@ def serve(channel: Channel, output: Path) -> int:
         at_end = install_hooks(link, job["laws"], output, note)
         if job["device"] == "cpu-for-cuda":
             map_cuda_names(job["rank"], job["size"])
-        before = {*sys.modules}
+        listed = None if job["listing"] is None else list_libraries(Path(job["listing"]))
         if job["seat"] is not None:
             ending = run_seat(job["seat"], job["rank"])
         elif job["function"] is None:
@@ -62,8 +61,8 @@ def serve(channel: Channel, output: Path) -> int:
         if watch is not None:
             watch.end()
         at_end()
-        if job["listing"] is not None:
-            list_libraries(Path(job["listing"]), before, job["environment"])
+        if listed is not None:
+            listed()
         if planting is not None:
             planting.end(ending.text)
         finish()

@@ -9,6 +9,7 @@ import pytest
 
 from simstrategy_torch_distributed import running
 from simstrategy_torch_distributed.checking import front
+from simstrategy_torch_distributed.checking import servers as servers_of_checks
 from simstrategy_torch_distributed.running import started, started_apart
 
 
@@ -43,7 +44,7 @@ def servers():
 @pytest.fixture
 def warm_checks(servers, monkeypatch):
     """Checks of this test run their scripts on forkservers of the session."""
-    monkeypatch.setattr(front, "started_apart", lambda _modules: [Kept(one) for one in servers])
+    monkeypatch.setattr(servers_of_checks, "started_apart", lambda _modules: [Kept(one) for one in servers])
 
 
 @pytest.fixture
