@@ -80,6 +80,7 @@ def test_steps_that_change_nothing_are_remarked():
     report = check_script(Fake(still), "train.py", replicas=[1, 2])
     assert report.verdict == "agree"
     assert "With 1 and 2 replicas no step changes a parameter, so agreement states little." in str(report)
+    assert "such as those that it had before fully_shard?" in str(report)
 
 
 def test_what_is_not_simulated_is_no_fault_of_the_script():

@@ -11,11 +11,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
+from types import ModuleType
 from typing import Any, Final
 
 from simstrategy_torch_distributed.environment import OF_RANKS
 from simstrategy_torch_distributed.hooks.samplers import replace_samplers
-from simstrategy_torch_distributed.seeding import replace_global
+from simstrategy_torch_distributed.seeding import imported_before, replace_global
 from simstrategy_torch_distributed.untouched import Touched, touched_by_imports, untouched
 from simstrategy_torch_distributed.watched.uncompiled import run_uncompiled
 
@@ -56,8 +57,7 @@ def import_listed(listing: str) -> None:
     run_uncompiled(speaks=False)
     try:
         with _silence(), untouched({*found["changed"], *OF_RANKS}):
-            for name, file in found["modules"]:
-                _import(name, file)
+            imported_before([_imported(name, file) for name, file in found["modules"]])
     except (Exception, Touched):  # noqa: BLE001 - whatever a library raises: each rank imports it itself then
         raise SystemExit(1) from None
 
@@ -70,11 +70,13 @@ def _of_libraries() -> Iterator[tuple[str, str]]:
             yield name, spec.origin
 
 
-def _import(name: str, file: str) -> None:
+def _imported(name: str, file: str) -> ModuleType:
     """Imports a module.  Raises ImportError, or what the module raises; Touched where it is another file."""
-    origin: Any = vars(importlib.import_module(name)).get("__spec__")
-    if origin is None or origin.origin != file:
+    module = importlib.import_module(name)
+    spec: Any = vars(module).get("__spec__")
+    if spec is None or spec.origin != file:
         raise Touched(f"{name} is not {file}")
+    return module
 
 
 @contextlib.contextmanager

@@ -6,8 +6,8 @@ They are replaced in the process of a rank, and so in processes that it forks, e
 import functools
 import random
 import sys
-from collections.abc import Callable
-from types import FrameType
+from collections.abc import Callable, Iterable
+from types import FrameType, ModuleType
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +15,7 @@ import torch
 
 from simstrategy_torch_distributed.link import Site, site_of
 
-__all__ = ["NO_SEED", "replace_global", "seeding_site", "watch_global", "watch_objects"]
+__all__ = ["NO_SEED", "imported_before", "replace_global", "seeding_site", "watch_global", "watch_objects"]
 
 _GLOBAL: Final = (
     ("torch.manual_seed", torch, "manual_seed"),
@@ -40,6 +40,7 @@ Seeded = Callable[[str, Any, FrameType], Any]
 """Takes the name of what is seeded, the seed and the frame of the call; returns the seed that is used."""
 
 
+_holders: Final[list[ModuleType]] = []
 _watching: Final[list[Seeded]] = []
 """What is called for each seed of a global generator, in this order."""
 _replaced: Final[set[str]] = set()
@@ -67,12 +68,27 @@ def _seeded(what: str, seed: Any, frame: FrameType) -> Any:
     return seed
 
 
+def imported_before(modules: Iterable[ModuleType]) -> None:
+    """Notes modules of libraries that are imported before `watch_objects` replaces classes."""
+    _holders.extend(modules)
+
+
 def watch_objects(seeded: Seeded) -> None:
-    """Has a function called for each seed of a generator object."""
-    vars(np.random)["default_rng"] = _calling("numpy.random.default_rng", np.random.default_rng, seeded)
+    """Has a function called for each seed of a generator object.
+
+    Modules of `imported_before` that have one of the classes by name get what stands in its place.
+    """
+    originals = [np.random.default_rng]
+    made: list[Any] = [_calling("numpy.random.default_rng", np.random.default_rng, seeded)]
+    vars(np.random)["default_rng"] = made[0]
     for name, module, method in _CLASSES:
         attribute = name.rpartition(".")[2]
-        vars(module)[attribute] = _like(name, vars(module)[attribute], method, seeded)
+        originals.append(vars(module)[attribute])
+        made.append(_like(name, vars(module)[attribute], method, seeded))
+        vars(module)[attribute] = made[-1]
+    places = {id(original): one for original, one in zip(originals, made, strict=True)}
+    for held in map(vars, _holders):
+        held |= {name: places[id(value)] for name, value in held.items() if id(value) in places}
 
 
 def seeding_site(frame: FrameType) -> Site | None:

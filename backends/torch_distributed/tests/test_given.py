@@ -9,7 +9,7 @@ import pytest
 
 from simstrategy.check.scripts import check_script
 from simstrategy_torch_distributed.checking.front import runner_of
-from simstrategy_torch_distributed.watched.given import leaves_in
+from simstrategy_torch_distributed.given import leaves_in
 
 TRAINED = """
 import sys

@@ -87,3 +87,20 @@ def test_a_mean_over_labels_that_are_shifted_by_one_is_one_over_unequal_parts(tm
     (found,) = report_of(tmp_path, SHIFTED).findings
     assert "mean over unequal parts" in found.cause, found.cause
     assert "'labels'" in found.cause, found.cause
+
+
+CLIPPED = """
+model = DistributedDataParallel(nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for turn, (rows, targets) in enumerate(zip(x[:16].split(8), y[:16].split(8))):
+    model.require_backward_grad_sync = turn == 1
+    nn.functional.mse_loss(model(rows.chunk(size)[rank]), targets.chunk(size)[rank]).backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+optimizer.step()
+"""
+
+
+def test_clipping_in_each_turn_is_among_what_may_be_between_a_loss_and_its_gradients(tmp_path):
+    (found,) = report_of(tmp_path, CLIPPED).findings
+    assert "The loss of this step agrees" in found.cause, found.cause
+    assert "a clipping of each turn's gradients before those of all turns are added" in found.cause

@@ -114,6 +114,9 @@ def test_parameters_that_begin_unequal_are_no_noise(tmp_path):
     report = check_script(runner_of, str(tmp_path / "script.py"), arguments=[], replicas=(1, 2))
     assert report.verdict == "differ", str(report)
     assert [str(one.kind) for one in report.findings] == ["different draws"]
+    (cause,) = [one.cause for one in report.findings]
+    assert "Seeded with other numbers on each replica: torch.manual_seed at script.py:10." in cause, cause
+    assert "it may begin with" not in cause, cause
 
 
 @pytest.mark.parametrize(

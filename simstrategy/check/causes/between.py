@@ -15,7 +15,10 @@ _BETWEEN: Final = (
     "The loss of this step agrees, taken as the mean or the sum over its replicas, and its gradients do not: what "
     "differs is between them"
 )
-_EXAMPLES: Final = "as a hook of the backward pass, or a detached value, is"
+_EXAMPLES: Final = (
+    "as a hook of the backward pass, a detached value, or a clipping of each turn's gradients before those of all "
+    "turns are added, is"
+)
 _NO_GRADIENT: Final = (
     "called with a tensor that was computed for the backward pass, and no gradient passes on to the other replicas: it "
     "may begin there. The calls of torch.distributed.nn.functional pass gradients on"

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from simstrategy.check.causes.between import with_between
 from simstrategy.check.causes.decided import by_one_replica
-from simstrategy.check.causes.facts import FACTOR, MEAN_OF_MEANS, RATE, STEPS, Cause, Finding, StepFacts
+from simstrategy.check.causes.facts import DRAWS, FACTOR, MEAN_OF_MEANS, RATE, STEPS, Cause, Finding, StepFacts
 from simstrategy.check.causes.held import Held, History, Key, Run, Traced, event_of, histories
 from simstrategy.check.causes.line_functions import by_function
 from simstrategy.check.causes.line_kinds import is_divided, is_extreme, not_reduced, recognised_at
@@ -67,6 +67,8 @@ def with_lines(cause: Cause, sides: Sides) -> Cause:
         if cause.step is None or number >= len(sides.other_steps):
             return cause
         return with_between(cause, (sides.reference.held, sides.other.held), sides.other_steps[number])
+    if cause.kind == DRAWS and fault.is_unlike:
+        return cause  # what holds such numbers is no line of the draws
     one, finding = fault.one, fault.finding
     earlier = _earlier(one, sides) if finding.kind is None else None
     alone = "" if finding.kind is not None else _alone(one, sides)

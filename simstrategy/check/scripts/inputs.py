@@ -13,7 +13,9 @@ __all__ = ["OTHER_DATA", "are_other_data", "is_shared_out", "joins_apart", "othe
 OTHER_DATA: Final = (
     "what each rank gives its first module is its own, and the same whatever the number of ranks, so the runs have "
     "other global batches: divide the batch size by the number of ranks, such as {64//replicas} in an argument for 64 "
-    "in all. Where ranks are stages of one model, this law has nothing to compare: leave it out with --not replicas"
+    "in all. Ranks that have parts of one model share no batch out: give them all the same rows where they compute "
+    "together, as by tensor parallelism; where they are stages, this law has nothing to compare: leave it out with "
+    "--not replicas"
 )
 
 

@@ -1,4 +1,4 @@
-"""Finds layers of a script that see a replica's part alone: with them as in a prediction, two runs agree.
+"""Finds layers and seeds of a script by which replicas do other things: with layers as in a prediction, two runs agree.
 
 So do two runs with a constant in place of what functions draw, whichever constant it is.
 """
@@ -13,7 +13,7 @@ from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, agree
 from simstrategy.check.scripts.facts import ScriptRun
 
-__all__ = ["with_layers"]
+__all__ = ["with_layers", "with_seeds"]
 
 _KINDS: Final = {"statistics": STATISTICS, "draws": DRAWS}
 _ELSEWHERE: Final = "elsewhere"
@@ -22,6 +22,14 @@ _AGREE_CONSTANT: Final = "With training=False, or constant numbers, there, the r
 
 Runs = Callable[[int, tuple[str, ...], int | None], ScriptRun]
 """Runs the script with a number of replicas, kinds of layers that predict, and a nudge or None."""
+
+
+def with_seeds(cause: Cause, run: ScriptRun) -> Cause:
+    """Returns a cause with the lines that give replicas other seeds, where draws are its kind.  run: the second one."""
+    lines = [one for one in run.draws if " at " in one]
+    if cause.kind != DRAWS or not lines:
+        return cause
+    return cause._replace(text=f"{cause.text} Seeded with other numbers on each replica: {', '.join(lines)}.")
 
 
 def with_layers(

@@ -22,7 +22,8 @@ def remarks_on(runs: Mapping[int, ScriptRun]) -> Iterator[str]:
     if still:
         yield (
             f"With {listed(still)} {'replicas' if still != [1] else 'replica'} no step changes a parameter, so "
-            f"agreement states little. Is the loss constant, or the learning rate 0?"
+            f"agreement states little. Is the loss constant, or the learning rate 0? Or does the optimizer have others "
+            f"than the model, such as those that it had before fully_shard?"
         )
 
 

@@ -20,7 +20,7 @@ from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings, V
 from simstrategy.check.scripts.inputs import OTHER_DATA, are_other_data, joins_apart, other_orders, other_rows
 from simstrategy.check.scripts.outcomes import begins, outcome_of
 from simstrategy.check.scripts.own_folders import OwnFolders
-from simstrategy.check.scripts.predicting import with_layers
+from simstrategy.check.scripts.predicting import with_layers, with_seeds
 from simstrategy.check.scripts.printed import Output, unlike_numbers
 from simstrategy.check.scripts.shards import shards_of, with_whole
 from simstrategy.check.shown import Way
@@ -257,7 +257,7 @@ class ScriptStudy:
         if cause.kind is None and not arguments:
             cause = cause._replace(text=f"{cause.text}{other_rows(one.inputs, other.inputs)}")
         if cause.kind is not None or arguments:
-            return cause
+            return with_seeds(cause, other)
         return with_layers(cause, counts, self._predicting, self._outcome, self.settings.exempt)
 
     def _predicting(self, replicas: int, kinds: tuple[str, ...], nudge: int | None) -> ScriptRun:

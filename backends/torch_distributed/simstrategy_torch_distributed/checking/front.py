@@ -107,7 +107,7 @@ class TorchrunRunner:
         with TemporaryDirectory(prefix="simstrategy-") as folder:
             files = [Path(folder) / f"rank{rank}" for rank in range(settings.replicas)]
             made = self._made(settings, files)
-            servers = self._servers.of(is_reseeded=bool(settings.reseeded))
+            servers = self._servers.all
             report = run_on(servers, made) if self.name == "torchrun" else run_spawned(servers, made, Path(folder))
             found = found_in(files, detailed=settings.detailed)
             ended = ended_of(report, files) if settings.is_planted else None

@@ -27,21 +27,17 @@ class Servers:
         self._modules = modules
         self._folder = TemporaryDirectory(prefix="simstrategy-")
         self._listing = Path(self._folder.name) / "libraries" if learns else None
-        self._bare = started_apart(modules)
-        self._whole: tuple[Server, ...] = ()
-        """Those that have imported the libraries too."""
+        self._all: Sequence[Server] = started_apart(modules)
 
     @property
     def listing(self) -> str | None:
         """The file in which the next run lists libraries; None where it does not."""
         return None if self._listing is None else str(self._listing)
 
-    def of(self, *, is_reseeded: bool) -> Sequence[Server]:
-        """Returns the forkservers for a run.
-
-        is_reseeded: whether classes of generators are replaced in its ranks, which libraries are to import afterwards.
-        """
-        return self._bare if is_reseeded or not self._whole else self._whole
+    @property
+    def all(self) -> Sequence[Server]:
+        """Those for the next run."""
+        return self._all
 
     def learn(self) -> None:
         """Starts forkservers that have imported what the first run has listed, unless these are few modules."""
@@ -50,21 +46,22 @@ class Servers:
             return
         if len(json.loads(listing.read_text(encoding="utf-8"))["modules"]) < IMPORTED_MIN:
             return
-        self._whole = started_apart([*self._modules, f"{_IMPORT}{listing}"])
+        learned = started_apart([*self._modules, f"{_IMPORT}{listing}"])
         try:
-            for server in self._whole:
+            for server in learned:
                 assert server.folder  # it has imported them
         except BackendUnavailable:
-            self._end_whole()
+            _end(learned)
+            return
+        _end(self._all)
+        self._all = learned
 
     def close(self) -> None:
         """Ends all forkservers."""
-        self._end_whole()
-        for server in self._bare:
-            server.close()
+        _end(self._all)
         self._folder.cleanup()
 
-    def _end_whole(self) -> None:
-        for server in self._whole:
-            server.close()
-        self._whole = ()
+
+def _end(servers: Sequence[Server]) -> None:
+    for server in servers:
+        server.close()

@@ -16,8 +16,8 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 
 from simstrategy.run.frames import is_users
 from simstrategy.run.status import raised_where
+from simstrategy_torch_distributed.given import named_in
 from simstrategy_torch_distributed.link import Link
-from simstrategy_torch_distributed.watched.given import named_in
 
 __all__ = ["PlantedError", "Planting", "planting_of"]
 

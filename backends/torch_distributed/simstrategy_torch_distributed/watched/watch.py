@@ -20,11 +20,11 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from simstrategy_torch_distributed.generators import GLOBAL
+from simstrategy_torch_distributed.given import leaves_in, named_in
 from simstrategy_torch_distributed.link import site_of
 from simstrategy_torch_distributed.watched.closures import Beginning, Given
 from simstrategy_torch_distributed.watched.entries import append
 from simstrategy_torch_distributed.watched.first_inputs import FirstInputs
-from simstrategy_torch_distributed.watched.given import leaves_in, named_in
 from simstrategy_torch_distributed.watched.gradients import gradients_of, parameters_of
 from simstrategy_torch_distributed.watched.joining import Joining
 from simstrategy_torch_distributed.watched.keras_steps import KerasOptimizer, KerasSteps
