@@ -94,7 +94,8 @@ model = DistributedDataParallel(nn.Linear(4, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for turn, (rows, targets) in enumerate(zip(x[:16].split(8), y[:16].split(8))):
     model.require_backward_grad_sync = turn == 1
-    nn.functional.mse_loss(model(rows.chunk(size)[rank]), targets.chunk(size)[rank]).backward()
+    loss = nn.functional.mse_loss(model(rows.chunk(size)[rank]), targets.chunk(size)[rank])
+    loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 0.1)
 optimizer.step()
 """
