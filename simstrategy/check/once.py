@@ -1,14 +1,16 @@
 """What several rows of a report state alike, stated once: equal texts, errors, and lines at the ends of texts."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simstrategy.check.row import Finding, Row
 
-__all__ = ["problems_once", "undecided_once"]
+__all__ = ["each_name_once", "problems_once", "undecided_once"]
 
 _ENDS_MIN: Final = 3
 """Fewer equal lines at the ends of two texts are shown twice."""
+_AFTER: Final = re.compile(r"after step (\d+)(.*)", re.DOTALL)
 _AS_ABOVE: Final = "  and {} lines as above."
 _LONG: Final = 80
 """Of characters: a shorter beginning of two texts is shown twice."""
@@ -80,3 +82,26 @@ def _shared_end(one: Sequence[str], other: Sequence[str]) -> int:
     """Returns with how many equal lines two texts end, their first lines apart."""
     pairs = zip(one[:0:-1], other[:0:-1], strict=False)
     return next((number for number, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)) - 1)
+
+
+def each_name_once(texts: Sequence[str]) -> Iterator[str]:
+    """Yields texts on values after steps once for each name, with the steps, and other texts as they are.
+
+    >>> list(each_name_once(["after step 1['w']: noise", "after step 2['w']: noise", "result['x']: drawn"]))
+    ["after steps 1 to 2['w']: noise", "result['x']: drawn"]
+    """
+    steps: dict[str, list[int]] = {}
+    for text in texts:
+        found = _AFTER.fullmatch(text)
+        numbers = steps.setdefault(text if found is None else found[2], [])
+        if found is not None and int(found[1]) not in numbers:
+            numbers.append(int(found[1]))
+    for text, numbers in steps.items():
+        if not numbers:
+            yield text
+        elif len(numbers) == 1:
+            yield f"after step {numbers[0]}{text}"
+        elif len(numbers) == 1 + max(numbers) - min(numbers):
+            yield f"after steps {min(numbers)} to {max(numbers)}{text}"
+        else:
+            yield f"after steps {', '.join(map(str, sorted(numbers)))}{text}"

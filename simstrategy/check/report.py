@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple, final
 
 from simstrategy.check.compare import BOUND_MAX, MARGIN
-from simstrategy.check.once import problems_once, undecided_once
+from simstrategy.check.once import each_name_once, problems_once, undecided_once
 from simstrategy.check.remarks import REMARKS, Remark, what_was_compared
 from simstrategy.check.row import COLUMNS, Finding, Kind, Row, State, finding_of, state_of
 from simstrategy.check.shown import Shown, Way
@@ -147,7 +147,7 @@ class Report:
             ("Not compared", [text for row in self.rows for text in row.not_compared]),
             ("Exempt", [text for row in self.rows for text in row.exempt]),
         ):
-            yield from dict.fromkeys(f"{what}: {text}" for text in texts)
+            yield from (f"{what}: {text}" for text in each_name_once(texts))
         yield from dict.fromkeys(self.all_notes())
 
     def all_notes(self) -> Iterator[str]:

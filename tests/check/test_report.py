@@ -173,3 +173,15 @@ def test_what_could_not_be_judged_in_several_rows_for_one_reason_is_stated_once(
     assert [*Report("program.py", pairs).undecided()] == [
         f"far, replicas 2, 3 against 1, InOrder(): {UNJUDGED.undecided}"
     ]
+
+
+def test_an_exempt_value_is_listed_once_with_the_steps_after_which_it_was_compared():
+    steps = [f"after step {number}['w']: noise" for number in (1, 2, 3)]
+    others = ["after step 2['v']: noise", "after step 1['u']: noise", "after step 3['u']: noise", "result['x']: drawn"]
+    report = Report("program", [REFERENCE._replace(exempt=(*steps, *others)), EQUAL._replace(exempt=tuple(steps))])
+    assert [*report.remarks()] == [
+        "Exempt: after steps 1 to 3['w']: noise",
+        "Exempt: after step 2['v']: noise",
+        "Exempt: after steps 1, 3['u']: noise",
+        "Exempt: result['x']: drawn",
+    ]
