@@ -20,10 +20,8 @@ from simstrategy_torch_distributed.seeding import imported_before, replace_globa
 from simstrategy_torch_distributed.untouched import Touched, touched_by_imports, untouched
 from simstrategy_torch_distributed.watched.uncompiled import run_uncompiled
 
-__all__ = ["IMPORTED_MIN", "import_listed", "list_libraries"]
+__all__ = ["import_listed", "list_libraries"]
 
-IMPORTED_MIN: Final = 100
-"""Fewer modules take less time in each rank than a new forkserver does."""
 _PACKAGES: Final = "site-packages"
 
 

@@ -77,7 +77,7 @@ def _noting(kind: Any, names: Collection[str], touch: Callable[[str], None]) -> 
     @final
     class Noting(kind):  # type: ignore[misc]  # the class that `os` has, under a private name
         def __iter__(self) -> Iterator[str]:
-            found = list(super().__iter__())
+            found = list(kind.__iter__(self))
             coming.clear()
             coming.extend(found)
             return iter(found)
@@ -89,14 +89,14 @@ def _noting(kind: Any, names: Collection[str], touch: Callable[[str], None]) -> 
                 coming.clear()
                 if name in names:
                     touch(name)
-            return super().__getitem__(name)
+            return kind.__getitem__(self, name)
 
         def __setitem__(self, name: str, value: str) -> None:
             touch(name)
-            super().__setitem__(name, value)
+            kind.__setitem__(self, name, value)
 
         def __delitem__(self, name: str) -> None:
             touch(name)
-            super().__delitem__(name)
+            kind.__delitem__(self, name)
 
     return Noting

@@ -9,7 +9,7 @@ import pytest
 
 from simstrategy.check.scripts import check_script
 from simstrategy_torch_distributed.checking.front import runner_of
-from simstrategy_torch_distributed.libraries import IMPORTED_MIN
+from simstrategy_torch_distributed.checking.servers import IMPORTED_MIN
 
 SCRIPT = """
 import os
