@@ -12,7 +12,7 @@ from simstrategy_torch_distributed.gpus import map_cuda_names
 from simstrategy_torch_distributed.hooks.installing import install_hooks
 from simstrategy_torch_distributed.hooks.planting import planting_of
 from simstrategy_torch_distributed.joined import Rank
-from simstrategy_torch_distributed.libraries import list_libraries
+from simstrategy_torch_distributed.libraries import list_libraries, show_printed
 from simstrategy_torch_distributed.link import Link
 from simstrategy_torch_distributed.outputs import ERRORS, print_to
 from simstrategy_torch_distributed.program import finish, run_function, run_program
@@ -51,6 +51,7 @@ def serve(channel: Channel, output: Path) -> int:
         at_end = install_hooks(link, job["laws"], output, note)
         if job["device"] == "cpu-for-cuda":
             map_cuda_names(job["rank"], job["size"])
+        show_printed()
         listed = None if job["listing"] is None else list_libraries(Path(job["listing"]))
         if job["seat"] is not None:
             ending = run_seat(job["seat"], job["rank"])

@@ -104,6 +104,10 @@ class TorchrunRunner:
 
     def run(self, settings: ScriptSettings) -> ScriptRun:
         """Runs the script once and returns what all its ranks did."""
+        run = self._run(settings)
+        return run if settings.is_planted or self._servers.take(settings, run) else self._run(settings)
+
+    def _run(self, settings: ScriptSettings) -> ScriptRun:
         with TemporaryDirectory(prefix="simstrategy-") as folder:
             files = [Path(folder) / f"rank{rank}" for rank in range(settings.replicas)]
             made = self._made(settings, files)
@@ -114,8 +118,6 @@ class TorchrunRunner:
             traced = traced_in(files if settings.detailed else (), steps=found.steps_common)
             error = _error(report)
             recording = recorded_run(made, report, files, error) if settings.recorded else None
-        if error is None:
-            self._servers.learn()
         calls = 0 if report.record is None else len(report.record)
         return ScriptRun(
             error,
@@ -148,7 +150,7 @@ class TorchrunRunner:
             ranks=settings.replicas,
             order=settings.order,
             record=True,
-            watching=_watching(settings, files, self._servers.listing),
+            watching=_watching(settings, files, None if settings.is_planted else self._servers.listing),
             laws=(*settings.laws, *_OF_CAUSES) if settings.detailed else settings.laws,
         )
         if settings.folder is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, final
 
+from simstrategy.check.scripts.facts import ScriptRun, ScriptSettings, bits_equal
 from simstrategy.errors import BackendUnavailable
 from simstrategy.launch.server import Server
 from simstrategy_torch_distributed.running import started_apart
@@ -29,6 +30,9 @@ class Servers:
         self._folder = TemporaryDirectory(prefix="simstrategy-")
         self._listing = Path(self._folder.name) / "libraries" if learns else None
         self._all: Sequence[Server] = started_apart(modules)
+        self._first: tuple[ScriptSettings, ScriptRun] | None = None
+        self._has_unproved = False
+        """Whether libraries are imported, and no run has shown that this changes nothing."""
 
     @property
     def listing(self) -> str | None:
@@ -40,7 +44,28 @@ class Servers:
         """Those for the next run."""
         return self._all
 
-    def learn(self) -> None:
+    def take(self, settings: ScriptSettings, run: ScriptRun) -> bool:
+        """Takes a run of the script; returns whether libraries that were imported before it have changed nothing.
+
+        After the first run libraries are imported. The next one of equal settings has to have the same values; else
+        ranks import libraries themselves from then on, also in that run, which is to be made again.
+        """
+        plain = settings._replace(laws=(), folder=None)
+        if self._first is None:
+            self._first = plain, run
+            if run.error is None:
+                self._learn()
+            return True
+        if not self._has_unproved or plain != self._first[0]:
+            return True
+        self._has_unproved = False
+        if _have_same_values(run, self._first[1]):
+            return True
+        _end(self._all)
+        self._all = started_apart(self._modules)
+        return False
+
+    def _learn(self) -> None:
         """Starts forkservers that have imported what the first run has listed, unless these are few modules."""
         listing, self._listing = self._listing, None
         if listing is None or not listing.exists():
@@ -55,7 +80,7 @@ class Servers:
             _end(learned)
             return
         _end(self._all)
-        self._all = learned
+        self._all, self._has_unproved = learned, True
 
     def close(self) -> None:
         """Ends all forkservers."""
@@ -66,3 +91,15 @@ class Servers:
 def _end(servers: Sequence[Server]) -> None:
     for server in servers:
         server.close()
+
+
+def _have_same_values(one: ScriptRun, other: ScriptRun) -> bool:
+    """Returns whether two runs end alike, with the same bits in each value."""
+    if (one.error is None) != (other.error is None) or len(one.values) != len(other.values):
+        return False
+    return all(
+        here.path == there.path
+        and len(here.copies) == len(there.copies)
+        and all(map(bits_equal, zip(here.copies, there.copies, strict=True)))
+        for here, there in zip(one.values, other.values, strict=True)
+    )
