@@ -123,6 +123,7 @@ def test_a_library_that_is_changed_before_another_is_imported_is_left_to_the_ran
     assert imports > 5
 
 
+@pytest.mark.deep
 def test_torchs_defaults_that_the_script_changes_leave_libraries_to_the_ranks(checked):
     report, imports = checked(after="torch.set_default_dtype(torch.float64)")
     assert report.verdict == "agree", str(report)
@@ -135,6 +136,7 @@ def test_what_libraries_print_as_they_are_imported_is_in_each_run(checked):
     assert [run.output.count("a library is imported") for run in runs] == [1, 1]
 
 
+@pytest.mark.deep
 def test_few_modules_are_left_to_the_ranks(checked):
     report, imports = checked(modules=IMPORTED_MIN - 5)
     assert report.verdict == "agree", str(report)
