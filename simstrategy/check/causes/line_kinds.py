@@ -3,7 +3,6 @@
 Each recogniser receives a `Spot` and returns a `Finding`, or None; the first one that finds something decides.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Final
@@ -17,7 +16,6 @@ from simstrategy.check.causes.facts import (
     FACTOR,
     MEAN_OF_MEANS,
     MISSING_REDUCTION,
-    MISSING_SAMPLES,
     RATE,
     STATISTICS,
     SUMMED,
@@ -25,7 +23,8 @@ from simstrategy.check.causes.facts import (
     Host,
     Leaves,
 )
-from simstrategy.check.causes.held import Held, History, companions, is_near, rows_of
+from simstrategy.check.causes.held import Held, companions, is_near
+from simstrategy.check.causes.line_samples import by_samples
 from simstrategy.check.causes.part_means import is_weighted
 from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.spots import Spot
@@ -33,9 +32,6 @@ from simstrategy.check.causes.standing import all_near, combined, turns_of
 
 __all__ = ["is_divided", "is_extreme", "not_reduced", "recognised_at"]
 
-_DISTINCT_MIN: Final = 3
-"""The fewest different rows by which examples are known again."""
-_DIGITS: Final = 5
 _ELEMENTS_MIN: Final = 3
 """The fewest elements that prove a factor without a name."""
 _FACTOR_NEAR: Final = 1e-3
@@ -57,34 +53,6 @@ def by_empty_part(spot: Spot) -> Finding | None:
                 return Finding(MEAN_OF_MEANS, reason, "Add, and divide by the number of rows of all replicas")
             return None
     return None
-
-
-def by_samples(spot: Spot) -> Finding | None:
-    """Recognises rows that come more often than in the reference, or that are missing."""
-    dimensions = [leaf.ndim for leaf in spot.one.leaves]
-    if dimensions == [0] or (0 in dimensions and any(dimensions)):  # a number beside rows is none of them
-        return None
-    rows = [_rows_of_ranks(history) for history in (spot.expected, spot.found)]
-    size = max([float(np.abs(one[np.isfinite(one)]).max(initial=0)) for one in rows[0]]) or 1.0
-    one, other = [_counted(side, size) for side in rows]
-    if len(one) < _DISTINCT_MIN or not other or not set(other) <= set(one):
-        return None
-    if len({other[row] / times for row, times in one.items()}) == 1:  # or all more often: in more turns, as of epochs
-        return None
-    again, lost = (other - one).total(), (one - other).total()
-    name = repr(spot.one.name)
-    if again:
-        reason = f"{_rows(again)} of {name} {'is' if again == 1 else 'are'} there twice or more often"
-        reason += f", and {lost} of the reference's are missing" if lost else ""
-        return Finding(DUPLICATED, reason, "Use each example once")
-    if len(spot.found.values) > len(rows[1]) and other.total() * spot.counts[1] == one.total() * spot.counts[0]:
-        held = companions(spot.other, 0, spot.found.values[0][0]).values()
-        if not any(set(_counted([rows_of(each.leaves)], size)) >= set(one) for each in held):  # not cut out of all
-            reason = f"all replicas hold the same rows of {name}, where the reference has others too"
-            return Finding(DUPLICATED, reason, "Give each replica a part of its own")
-    verb = "row is" if lost == 1 else "rows are"
-    reason = f"{lost} {verb} missing of the {one.total()} that {name} has in the reference"
-    return Finding(MISSING_SAMPLES, reason, "Keep all examples") if lost else None
 
 
 def by_factor(spot: Spot) -> Finding | None:
@@ -234,21 +202,6 @@ def recognised_at(spot: Spot) -> Finding | None:
 
 def _is_empty(held: Held) -> bool:
     return any(leaf.ndim and not len(leaf) for leaf in held.leaves)
-
-
-def _rows(count: int) -> str:
-    return "1 of the rows" if count == 1 else f"{count} of the rows"
-
-
-def _rows_of_ranks(history: History) -> list[Host]:
-    """Returns the rows of each replica; once where all replicas have the same."""
-    found = [rows_of(tuple(leaf for one in values for leaf in one.leaves)) for values in history.values]
-    return found[:1] if all(is_near(found[0], other) for other in found[1:]) else found
-
-
-def _counted(ranks: Sequence[Host], size: float) -> Counter[tuple[float, ...]]:
-    rounded = [np.round(rows / size, _DIGITS) + 0.0 for rows in ranks]
-    return Counter(tuple(row) for rows in rounded for row in rows.tolist())
 
 
 def _factor(expected: Held, found: Sequence[Held]) -> float | None:
