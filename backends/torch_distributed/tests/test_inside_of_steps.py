@@ -89,6 +89,38 @@ def test_a_mean_over_labels_that_are_shifted_by_one_is_one_over_unequal_parts(tm
     assert "'labels'" in found.cause, found.cause
 
 
+NEAR = """
+lengths = torch.randint(3, 24, (64,))
+texts = [torch.randint(1, 20, (int(one),)) for one in lengths]
+
+def loss_of(model, part):
+    ids = nn.utils.rnn.pad_sequence(part, batch_first=True)
+    scores, wanted = model(ids)[:, :-1], ids[:, 1:]
+    counted = wanted != 0
+    entropy = nn.functional.cross_entropy(scores[counted], wanted[counted])
+    more = torch.logsumexp(scores[counted], dim=-1).pow(2).mean()
+    return entropy + 1e-3 * more
+
+net = nn.Sequential(nn.Embedding(20, 8), nn.Linear(8, 20))
+net[1].weight.data.mul_(1e-2)
+model = DistributedDataParallel(net)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for number in range(0, 64, 16):
+    loss = loss_of(model, texts[number + rank * 16 // size : number + (rank + 1) * 16 // size])
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_losses_that_are_near_each_other_do_not_agree(tmp_path):
+    """The losses of all tokens are alike as long as the model knows nothing; and scores of padded texts are as wide."""
+    (found,) = report_of(tmp_path, NEAR).findings
+    assert "in step 1, gradient of" in found.cause, found.cause
+    assert "The loss of this step agrees" not in found.cause, found.cause
+    assert "begin" not in found.cause, found.cause
+
+
 CLIPPED = """
 model = DistributedDataParallel(nn.Linear(4, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

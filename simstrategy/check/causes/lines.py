@@ -250,6 +250,8 @@ def _first(spots: Sequence[Spot], factor: float | None) -> Fault | None:
             continue
         if shown is None and not any(leaf.dtype.kind == "f" for leaf in spot.one.leaves):
             continue  # numbers of rows, ranks and the like depend on the number of replicas
+        if shown is None and spot.has_other_rows:
+            continue
         weighted = is_weighted(spot) if shown is None and provisional is None else None
         if weighted is not None:
             provisional = Fault(spot.one, weighted)

@@ -40,6 +40,19 @@ class Spot(NamedTuple):
         sides = [[values[self.time] for values in history.values] for history in (self.expected, self.found)]
         return sides[0], sides[1]
 
+    @property
+    def has_other_rows(self) -> bool:
+        """Whether the rows of an array have another shape than the reference's in that step, on any replica.
+
+        So it is where each replica pads its own part: such values are not compared.
+        """
+        sides = [self._rows_of_step(history) for history in (self.expected, self.found)]
+        return bool(sides[0]) and not sides[1] <= sides[0]
+
+    def _rows_of_step(self, history: History) -> set[tuple[int, ...]]:
+        values = [one for run in history.values for one in run if one.step == self.one.step]
+        return {leaf.shape[1:] for one in values for leaf in one.leaves if leaf.ndim > 1}
+
 
 class Fault(NamedTuple):
     """A value of a script that is wrong first, and what it shows.
