@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from simstrategy.check.causes.facts import Finding
+from simstrategy.check.causes.facts import Finding, Host
 from simstrategy.check.causes.held import Held, History, Key, Run
 
 __all__ = ["Fault", "Spot"]
@@ -44,14 +44,17 @@ class Spot(NamedTuple):
     def has_other_rows(self) -> bool:
         """Whether the rows of an array have another shape than the reference's in that step, on any replica.
 
-        So it is where each replica pads its own part: such values are not compared.
+        So it is where each replica pads its own part: such values are not compared. Where replicas together have as
+        many elements as the reference, they may be cut along another axis.
         """
-        sides = [self._rows_of_step(history) for history in (self.expected, self.found)]
-        return bool(sides[0]) and not sides[1] <= sides[0]
+        there, here = [self._arrays_of_step(history) for history in (self.expected, self.found)]
+        widths = [{leaf.shape[1:] for leaf in leaves if leaf.ndim > 1} for leaves in (there, here)]
+        is_cut = sum(leaf.size for leaf in there) == sum(leaf.size for leaf in here)
+        return bool(widths[0]) and not widths[1] <= widths[0] and not is_cut
 
-    def _rows_of_step(self, history: History) -> set[tuple[int, ...]]:
+    def _arrays_of_step(self, history: History) -> list[Host]:
         values = [one for run in history.values for one in run if one.step == self.one.step]
-        return {leaf.shape[1:] for one in values for leaf in one.leaves if leaf.ndim > 1}
+        return [leaf for one in values for leaf in one.leaves]
 
 
 class Fault(NamedTuple):
