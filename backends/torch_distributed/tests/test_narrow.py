@@ -128,7 +128,10 @@ def test_without_a_narrow_dtype_gradients_and_inputs_move_as_they_did(sums):
         for one in () if sums else expected:
             nudge(one, 2)
     assert all(torch.equal(one, other) for one, other in zip(moved, expected, strict=True))
-    assert torch.equal(moves.inputs((gradients[0],))[0], moves.inputs((gradients[0],))[0])
+    named = {"x": gradients[0], "factor": 2.0}
+    assert torch.equal(moves.inputs((gradients[0],), {})[0], moves.inputs((gradients[0],), named)[0])
+    assert torch.equal(named["x"], moves.inputs((gradients[0],), {})[0])
+    assert not torch.equal(named["x"], gradients[0])
 
 
 def test_with_a_narrow_dtype_gradients_move_by_its_unit_and_each_step_in_another_pattern():
