@@ -43,17 +43,16 @@ Seeded = Callable[[str, Any, FrameType], Any]
 _holders: Final[list[ModuleType]] = []
 _watching: Final[list[Seeded]] = []
 """What is called for each seed of a global generator, in this order."""
-_replaced: Final[set[str]] = set()
 
 
+@functools.cache
 def replace_global() -> None:
     """Replaces the functions that seed global generators, once, by such as call what watches them.
 
     What imports one of them by name has to be imported afterwards.
     """
-    for name, module, attribute in () if _replaced else _GLOBAL:
+    for name, module, attribute in _GLOBAL:
         vars(module)[attribute] = _calling(name, vars(module)[attribute], _seeded)
-        _replaced.add(name)
 
 
 def watch_global(seeded: Seeded) -> None:

@@ -36,8 +36,8 @@ def by_samples(spot: Spot) -> Finding | None:
     if other - one:
         return _again((other - one).total(), (one - other).total(), spot)
     is_cut = other.total() * spot.counts[1] == one.total() * spot.counts[0] and len(spot.found.values) > len(found)
-    held = companions(spot.other, 0, spot.found.values[0][0]).values() if is_cut else ()
-    if is_cut and not any(set(_counted([rows_of(each.leaves)], size)) >= set(one) for each in held):  # not out of all
+    held = map(_rows_at, companions(spot.other, 0, spot.found.values[0][0]).values() if is_cut else ())
+    if is_cut and not any(each is not None and set(_counted([each], size)) >= set(one) for each in held):
         reason = f"all replicas hold the same rows of {spot.one.name!r}, where the reference has others too"
         return Finding(DUPLICATED, reason, "Give each replica a part of its own")
     return None if _are_padding(one - other, one) else _lost((one - other).total(), one.total(), spot)

@@ -86,10 +86,12 @@ class Planting:
     def _entered(self, _module: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Counts a call that the script makes of a model with floats; torch calls it before each module."""
         self._depth += 1
+        if self._depth > 1 or not torch.is_grad_enabled():
+            return None
         given = dict(enumerate(inputs))
         named = named_in(sys._getframe(1))
         place = next((place for place, one in (given | named).items() if _takes_inf(one)), None)
-        if self._depth > 1 or place is None or not torch.is_grad_enabled():
+        if place is None:
             return None
         self._models += 1
         if self._kind != "inf in its input" or self._models != self._point:

@@ -6,6 +6,7 @@ batches, as a class of the script or of a library does that picks some of a Batc
 what it draws from. What is drawn otherwise, as from an IterableDataset, is not seen.
 """
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -37,8 +38,6 @@ class _Taking:
 
 
 _TAKING: Final = _Taking()
-_replaced: Final[list[type[BatchSampler]]] = []
-"""What stands in the place of BatchSampler, once it is replaced."""
 
 
 def watch_samplers(
@@ -53,14 +52,13 @@ def watch_samplers(
     return passes.end
 
 
+@functools.cache
 def replace_samplers() -> None:
     """Replaces BatchSampler, once, and the loaders' method, by such as note passes where they are watched.
 
     What imports BatchSampler by name, or has a class made from it, has to be imported afterwards.
     """
-    if not _replaced:
-        _replaced.append(_watch_batches())
-        _watch_loaders(_replaced[0])
+    _watch_loaders(_watch_batches())
 
 
 def _watch_batches() -> type[BatchSampler]:
