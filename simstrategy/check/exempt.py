@@ -4,14 +4,15 @@ A program exempts a value where it returns it; a check exempts values by name. N
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 
-__all__ = ["Exempt", "exempt", "matching", "name_of", "reason_for", "require_exemptions"]
+__all__ = ["Exempt", "exempt", "matching", "name_of", "pattern_of", "reason_for", "require_exemptions"]
 
 _PART: Final = re.compile(
     r"""\['((?:[^'\\]|\\.)*)'\]      # a key that is a text
@@ -105,3 +106,16 @@ def require_exemptions(patterns: Mapping[str, str], paths: Iterable[str]) -> Non
                 f"The exemption {pattern!r} names no value of this program: it has {', '.join(names[:10])}"
                 f"{' …' if len(names) > 10 else ''}. Correct the name, or leave the exemption out."
             )
+
+
+def pattern_of(names: Sequence[str]) -> str | None:
+    """Returns a pattern that names all of these values, which end alike; None for others.
+
+    >>> pattern_of(["layers.0.key.bias", "layers.1.key.bias"]), pattern_of(["left/0", "left/1"])
+    ('*.key.bias', None)
+    """
+    if len(names) == 1:
+        return names[0]
+    ends = [name.split(".")[::-1] for name in names]
+    alike = [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*ends, strict=False))]
+    return ".".join(["*", *alike[::-1]]) if len(alike) > 1 else None

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from simstrategy.check.exempt import pattern_of
 from simstrategy.check.row import Finding, Row
 
 __all__ = ["each_name_once", "problems_once", "undecided_once"]
@@ -11,6 +12,9 @@ __all__ = ["each_name_once", "problems_once", "undecided_once"]
 _ENDS_MIN: Final = 3
 """Fewer equal lines at the ends of two texts are shown twice."""
 _AFTER: Final = re.compile(r"after step (\d+)(.*)", re.DOTALL)
+_NAMED: Final = re.compile(r"\['([^']*)'\](: .*)", re.DOTALL)
+_NAMES_MAX: Final = 4
+"""More names that end alike are shown as a pattern."""
 _AS_ABOVE: Final = "  and {} lines as above."
 _LONG: Final = 80
 """Of characters: a shorter beginning of two texts is shown twice."""
@@ -87,8 +91,12 @@ def _shared_end(one: Sequence[str], other: Sequence[str]) -> int:
 def each_name_once(texts: Sequence[str]) -> Iterator[str]:
     """Yields texts on values after steps once for each name, with the steps, and other texts as they are.
 
+    Many names that end alike, with the same text and the same steps, are one pattern.
+
     >>> list(each_name_once(["after step 1['w']: noise", "after step 2['w']: noise", "result['x']: drawn"]))
     ["after steps 1 to 2['w']: noise", "result['x']: drawn"]
+    >>> list(each_name_once([f"after step {step}['{one}.k.bias']: noise" for one in "abcde" for step in (1, 3)]))
+    ["after steps 1, 3['*.k.bias'], 5 names: noise"]
     """
     steps: dict[str, list[int]] = {}
     for text in texts:
@@ -96,12 +104,23 @@ def each_name_once(texts: Sequence[str]) -> Iterator[str]:
         numbers = steps.setdefault(text if found is None else found[2], [])
         if found is not None and int(found[1]) not in numbers:
             numbers.append(int(found[1]))
+    alike: dict[tuple[str, str], list[str]] = {}
     for text, numbers in steps.items():
-        if not numbers:
-            yield text
-        elif len(numbers) == 1:
-            yield f"after step {numbers[0]}{text}"
-        elif len(numbers) == 1 + max(numbers) - min(numbers):
-            yield f"after steps {min(numbers)} to {max(numbers)}{text}"
+        named = _NAMED.fullmatch(text) if numbers else None
+        name, rest = (text, "") if named is None else (named[1], named[2])
+        alike.setdefault((_after(sorted(numbers)), rest), []).append(name)
+    for (after, rest), names in alike.items():
+        pattern = pattern_of(names) if after and rest and len(names) > _NAMES_MAX else None
+        if pattern is not None:
+            yield f"{after}['{pattern}'], {len(names)} names{rest}"
         else:
-            yield f"after steps {', '.join(map(str, sorted(numbers)))}{text}"
+            yield from (f"{after}['{name}']{rest}" if rest else f"{after}{name}" for name in names)
+
+
+def _after(steps: Sequence[int]) -> str:
+    """Returns after which steps, as in ``after steps 1 to 3``; "" for none."""
+    if len(steps) < 2:
+        return "".join(f"after step {step}" for step in steps)
+    if len(steps) == 1 + steps[-1] - steps[0]:
+        return f"after steps {steps[0]} to {steps[-1]}"
+    return f"after steps {', '.join(map(str, steps))}"

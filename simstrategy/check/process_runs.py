@@ -3,11 +3,12 @@
 What starts the processes, and makes an outcome of what they gave, is the checker's: `Starter`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol, final
 
 from simstrategy.check.causes import Cause
 from simstrategy.check.compare import sensitivity
+from simstrategy.check.left_over import LeftOver
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, seeds_drawn
 from simstrategy.errors import InvalidArgument
@@ -86,6 +87,10 @@ class ProcessRuns:
 
     def with_moved_sums(self, counts: tuple[int, int]) -> None:
         """Returns None: what replicas sum is not known here."""
+
+    def left_over(self, counts: tuple[int, int], arguments: Mapping[str, Any], paths: Collection[str]) -> LeftOver:
+        """Returns nothing: the gradients of parameters are not known here."""
+        return {}
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Returns why a run in one process differs from that of as many workers."""

@@ -1,13 +1,12 @@
 """Makes the rows of a report: the reference's, and one for each run that is compared with it."""
 
 from collections.abc import Sequence
-from itertools import takewhile
 from math import isfinite
 from typing import Final
 
 from simstrategy.check.across import Across
 from simstrategy.check.compare import Comparison, Sensitivity, compare, exactly
-from simstrategy.check.exempt import name_of
+from simstrategy.check.exempt import name_of, pattern_of
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.schedules import InOrder, Schedule
@@ -210,22 +209,9 @@ def _undecided(found: Across) -> str:
     if found.values <= count:
         return first
     which = "This value" if count == 1 else f"{count} values"
-    pattern = _pattern(names)
+    pattern = pattern_of(names)
     rest = "" if pattern is None else f": with {pattern!r} exempt the others are judged"
     return f"{first}. {which} could not be judged: {listed}. No other value that was compared differs{rest}"
-
-
-def _pattern(names: Sequence[str]) -> str | None:
-    """Returns what names all of these values in an exemption; None for names that do not end alike.
-
-    >>> _pattern(["layers.0.key.bias", "layers.1.key.bias"]), _pattern(["left/0", "left/1"])
-    ('*.key.bias', None)
-    """
-    if len(names) == 1:
-        return names[0]
-    ends = [name.split(".")[::-1] for name in names]
-    alike = [parts[0] for parts in takewhile(lambda parts: len({*parts}) == 1, zip(*ends, strict=False))]
-    return ".".join(["*", *alike[::-1]]) if len(alike) > 1 else None
 
 
 def largest(one_ulp: Sequence[Sensitivity]) -> float:

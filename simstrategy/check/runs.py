@@ -12,6 +12,7 @@ from simstrategy.check.across import Across, Side, compare_across
 from simstrategy.check.causes.facts import Cause
 from simstrategy.check.compare import Sensitivity, compare, exactly, paths, sensitivity
 from simstrategy.check.exempt import require_exemptions
+from simstrategy.check.left_over import LeftOver
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.openings import LINEAR
 from simstrategy.check.outcome import Outcome, Program
@@ -30,6 +31,7 @@ __all__ = [
     "compared",
     "require_known",
     "seeds_drawn",
+    "sides",
     "tried_in",
 ]
 
@@ -100,10 +102,15 @@ class Measured(NamedTuple):
         return Side(replicas, meaning_of(self.first, lists), moved, self.first)
 
 
+def sides(one: Measured, other: Measured, counts: tuple[int, int]) -> tuple[Side, Side]:
+    """Returns two runs with these numbers of replicas as the sides of a comparison."""
+    lists = lists_by_replica(one.first, other.first, counts)
+    return one.side(counts[0], lists), other.side(counts[1], lists)
+
+
 def compared(one: Measured, other: Measured, counts: tuple[int, int], exempt: Mapping[str, str]) -> Across:
     """Compares what two runs with these numbers of replicas mean."""
-    lists = lists_by_replica(one.first, other.first, counts)
-    return compare_across(one.side(counts[0], lists), other.side(counts[1], lists), exempt)
+    return compare_across(*sides(one, other, counts), exempt)
 
 
 def agree(one: Measured, other: Measured, counts: tuple[int, int], exempt: Mapping[str, str]) -> bool:
@@ -148,6 +155,12 @@ class Runs(Protocol):
         """Returns two runs that differ with other nudged runs, in which also what cancelled in sums has moved.
 
         None where no sum has such elements, or where this is not known.
+        """
+
+    def left_over(self, counts: tuple[int, int], arguments: Mapping[str, Any], paths: Collection[str]) -> LeftOver:
+        """Returns which elements of values that could not be judged rounding alone decides; see `left_over.py`.
+
+        counts, arguments: as of `explain`. paths: of these values. Nothing is found where gradients are not known.
         """
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:

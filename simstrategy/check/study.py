@@ -4,7 +4,7 @@ A law requests runs (`Study.run`) and what is known of the reference backend at 
 (`Study.measured`): each is made once.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any, Final, NamedTuple, final
@@ -13,6 +13,7 @@ from simstrategy.check.causes.facts import Cause
 from simstrategy.check.causes.running import explain_difference
 from simstrategy.check.compare import NUDGES, paths, sensitivity
 from simstrategy.check.folder import same_folder
+from simstrategy.check.left_over import LeftOver
 from simstrategy.check.openings import Openings, open_ordered
 from simstrategy.check.outcome import Outcome, Program, Watch, program_folder, run_program, source_of
 from simstrategy.check.prints import recorded_prints
@@ -169,6 +170,10 @@ class Study:
 
     def with_moved_sums(self, counts: tuple[int, int]) -> None:
         """Returns None: every nudged run of a strategy moves sums."""
+
+    def left_over(self, counts: tuple[int, int], arguments: Mapping[str, Any], paths: Collection[str]) -> LeftOver:
+        """Returns nothing: the gradients of parameters are not known here."""
+        return {}
 
     def reordered(self, replicas: int) -> Iterator[tuple[Way, Outcome]]:
         """Yields runs on the reference backend in other orders of additions and of replicas, with their ways.

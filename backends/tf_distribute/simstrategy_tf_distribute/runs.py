@@ -4,7 +4,7 @@ Each number of replicas runs when a law needs it. The first runs twice, and thre
 second time where its first run raises or differs.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Final, final
 
@@ -13,6 +13,7 @@ from simstrategy.check.causes.facts import DUPLICATED
 from simstrategy.check.causes.rounding import cancels_in
 from simstrategy.check.causes.running import explain_recordings
 from simstrategy.check.compare import NUDGES, sensitivity
+from simstrategy.check.left_over import LeftOver
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured, Settings, agree, seeds_drawn
 from simstrategy.device.narrow import coarsest
@@ -122,6 +123,10 @@ class TensorFlowRuns:
             moved = [run.outcome for run in runs if run.outcome.error is None]
             found = self._moved_sums[replicas, narrow] = self.measured(replicas).also_nudged(moved)
         return found
+
+    def left_over(self, counts: tuple[int, int], arguments: Mapping[str, Any], paths: Collection[str]) -> LeftOver:
+        """Returns nothing: the gradients of parameters are not known here."""
+        return {}
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
         """Returns the cause of a difference: of what was reduced in the steps, or else of runs that are made for it."""

@@ -26,5 +26,5 @@ def _row(study: VariedRuns, count: int, name: str, value: object) -> Row:
     row = law_row("cut", study.reference, str(count), f"{names[1]} against {names[0]}")
     first = of_replicas(count)
     ways = (first, first._replace(name=names[1], arguments=((name, value),)))
-    compared = like_first(study, count, other, row, names)
+    compared = like_first(study, count, other, row, names, arguments={name: value})
     return explained(compared, lambda: study.explain((count, count), {name: value}), ways)

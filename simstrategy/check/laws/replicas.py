@@ -10,10 +10,11 @@ import numpy as np
 
 from simstrategy.check.across import ITS_OWN, THE_COUNT, Across, counted
 from simstrategy.check.laws.explained import explained
+from simstrategy.check.left_over import judged_without
 from simstrategy.check.meaning import lists_by_replica, meaning_of
 from simstrategy.check.row import Row
 from simstrategy.check.rows import first_not_finite, if_repeatable, law_row, row_of_values
-from simstrategy.check.runs import Runs, compared
+from simstrategy.check.runs import Measured, Runs, compared, sides
 from simstrategy.check.shown import of_replicas
 
 __all__ = ["replicas"]
@@ -38,12 +39,7 @@ def _row(study: Runs, count: int, other_count: int) -> Row:
         allowed = study.settings.allow_errors
         return row._replace(raised=True, **_errors(errors, (count, other_count), allowed=allowed))
     counts = (count, other_count)
-    found = compared(one, other, counts, study.settings.exempt)
-    if found.problems:
-        found = _without_draws(study, found, counts)
-    moved = study.with_moved_sums(counts) if found.problems else None
-    if moved is not None:
-        found = _without_draws(study, compared(*moved, counts, study.settings.exempt), counts)
+    found = _across(study, one, other, counts)
     if not other.ran_twice:  # it has no row of its own, which states this
         row = row._replace(not_finite=first_not_finite((other.first,)))
     row = row_of_values(row, found, study.settings.nothing)
@@ -52,6 +48,19 @@ def _row(study: Runs, count: int, other_count: int) -> Row:
             row = row._replace(why=why)
     ways = (of_replicas(count), of_replicas(other_count))
     return explained(row, lambda: study.explain(counts, {}), ways)
+
+
+def _across(study: Runs, one: Measured, other: Measured, counts: tuple[int, int]) -> Across:
+    """Compares two runs; where they differ, or rounding may explain too much, with what more runs show."""
+    exempt = study.settings.exempt
+    found = compared(one, other, counts, exempt)
+    if found.problems:
+        found = _without_draws(study, found, counts)
+    moved = study.with_moved_sums(counts) if found.problems else None
+    if moved is not None:
+        one, other = moved
+        found = _without_draws(study, compared(one, other, counts, exempt), counts)
+    return judged_without(sides(one, other, counts), exempt, found, lambda paths: study.left_over(counts, {}, paths))
 
 
 def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: bool) -> dict[str, Any]:

@@ -1,17 +1,17 @@
 """The runs of a script, as the laws request them: each with the arguments that its number of replicas gives."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, final
 
 from simstrategy.check.across import ITS_OWN
-from simstrategy.check.causes.facts import Cause, StepFacts
-from simstrategy.check.causes.rounding import cancels
+from simstrategy.check.causes.facts import Cause
 from simstrategy.check.causes.varied import Arguments
 from simstrategy.check.causes.ways import ways_apart
-from simstrategy.check.compare import NUDGES, end_alike, sensitivity
+from simstrategy.check.compare import end_alike, sensitivity
 from simstrategy.check.injection import Fault
+from simstrategy.check.left_over import LeftOver
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
 from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
@@ -22,10 +22,10 @@ from simstrategy.check.scripts.outcomes import begins, outcome_of
 from simstrategy.check.scripts.own_folders import OwnFolders
 from simstrategy.check.scripts.predicting import with_layers, with_seeds
 from simstrategy.check.scripts.printed import Output, unlike_numbers
+from simstrategy.check.scripts.rounding import Rounding
 from simstrategy.check.scripts.shards import shards_of, with_whole
 from simstrategy.check.shown import Way
 from simstrategy.check.templates import RANK, REPLICAS, are_shares, filled
-from simstrategy.device.narrow import coarsest
 from simstrategy.errors import Unsupported
 from simstrategy.sim import ORDERS
 from simstrategy.trace import Recording
@@ -33,10 +33,6 @@ from simstrategy.trace import Recording
 __all__ = ["ScriptStudy"]
 
 _ADDED: Final = "{}: order of additions"
-_NARROW: Final = (
-    "The script computes in {dtype}, so what rounding may explain is measured by units of it where runs differ. "
-    "Run it in float32, as with torch.autocast(..., enabled=False), to have smaller differences judged."
-)
 _PARTS: Final = (
     "Of what each replica has a value of its own, parameters are compared whose parts, put together in the order of "
     "the replicas, begin with the bits of one replica's whole: let 1 be the first number of replicas. Of others "
@@ -80,12 +76,7 @@ class ScriptStudy:
         self._outputs: dict[int, Output] = {}
         """What replica 0 prints, by the number of replicas."""
         self._is_remarked = False
-        self._nudged: list[Sequence[StepFacts]] = []
-        """The steps of the nudged runs of the first number of replicas."""
-        self._moved_sums: dict[tuple[int, str | None], Measured] = {}
-        """By the number of replicas, and by the narrow dtype that both compared runs compute in."""
-        self._narrow: list[str] = []
-        """The narrow dtypes by whose units runs were nudged."""
+        self._rounding = Rounding(self._run, self._outcome, self.replicas[0], self.notes)
         for count in self.replicas:  # an argument that is wrong is an error before anything runs
             for name, value in ((name, value) for name, values in settings.vary.items() for value in values):
                 filled(self._arguments, self._values(count, {name: value}))
@@ -117,8 +108,7 @@ class ScriptStudy:
             if repeated is not None:
                 again, runs = self._outcome(repeated), []
                 if replicas == self.replicas[0]:
-                    runs = [self._run(replicas, {}, detailed=True, nudge=pattern) for pattern in NUDGES]
-                    self._nudged = [run.steps for run in runs]
+                    runs = self._rounding.nudged()
                     moved = tuple(one for one in map(self._outcome, runs) if one.error is None)
                 nudged = tuple(one.output for one in runs)
                 self._outputs[replicas] = Output(replicas, run.output, repeated.output, nudged)
@@ -132,12 +122,18 @@ class ScriptStudy:
         narrow dtype: inputs and gradients move by its units then.
         """
         recorded = [self._recorded(count) for count in counts]
-        narrow = coarsest([run.narrow for run in recorded if run.narrow is not None])
-        if narrow is None and not any(cancels(run.steps) for run in recorded):
-            return None
-        self._note_narrow(narrow)
-        one, other = [self._with_moved_sums(count, narrow) for count in counts]
-        return one, other
+        return self._rounding.with_moved_sums(counts, recorded, self.measured)
+
+    def left_over(self, counts: tuple[int, int], arguments: Mapping[str, Any], paths: Collection[str]) -> LeftOver:
+        """Runs the script again, recorded with its gradients, and returns what rounding alone decides of parameters.
+
+        That is known of the first number of replicas, whose runs are nudged with their steps recorded.
+        """
+        known = [value.path for value in self.first_runs[counts[0]].values if value.name]
+        if counts[0] != self.replicas[0] or not {*known} & {*paths}:
+            return {}
+        other = self._detailed(counts[1], arguments) if arguments else self._recorded(counts[1])
+        return self._rounding.left_over((self._recorded(counts[0]), other), paths)
 
     def remark(self, counts: tuple[int, int], row: Row) -> None:
         """Notes what limits a row that is not judged: values of each replica's own, or coarse rounding.
@@ -149,25 +145,7 @@ class ScriptStudy:
         elif row.undecided is not None and row.why == ITS_OWN and _PARTS not in self.notes:
             self.notes.append(_PARTS)
         elif row.undecided is not None and not row.why:
-            self._note_narrow(self._recorded(self.replicas[0]).narrow)
-
-    def _note_narrow(self, narrow: str | None) -> None:
-        if narrow is not None and narrow not in self._narrow:
-            self._narrow.append(narrow)
-            self.notes.append(_NARROW.format(dtype=narrow))
-
-    def _with_moved_sums(self, replicas: int, narrow: str | None) -> Measured:
-        found = self._moved_sums.get((replicas, narrow))
-        if found is None:
-            detailed = narrow is not None and replicas == self.replicas[0]
-            runs = [
-                self._run(replicas, {}, nudge=pattern, sums=True, detailed=detailed, narrow=narrow)
-                for pattern in NUDGES
-            ]
-            self._nudged += [run.steps for run in runs] if detailed else []
-            moved = [one for one in map(self._outcome, runs) if one.error is None]
-            found = self._moved_sums[replicas, narrow] = self.measured(replicas).also_nudged(moved)
-        return found
+            self._rounding.note_narrow(self._recorded(self.replicas[0]).narrow)
 
     def planted(self, replicas: int, folder: str, fault: Fault | None) -> ScriptRun:
         """Runs the script once in a folder, with a fault or without one."""
@@ -250,7 +228,7 @@ class ScriptStudy:
         for run in (one, other):
             if run.error is not None and not run.steps:
                 return Cause.unknown(f"the run in which values are recorded raises {run.error[0]}: {run.error[1]}")
-        nudged = self._nudged if counts[0] == self.replicas[0] else []
+        nudged = self._rounding.steps(counts[0])
         given = Arguments.of({name: values[0] for name, values in self.settings.vary.items()}, arguments)
         again = partial(self._detailed, counts[0], {})
         cause = cause_of(one, other, again, nudged=nudged, counts=counts, given=given)
@@ -261,7 +239,7 @@ class ScriptStudy:
         return with_layers(cause, counts, self._predicting, self._outcome, self.settings.exempt)
 
     def _predicting(self, replicas: int, kinds: tuple[str, ...], nudge: int | None) -> ScriptRun:
-        narrow = None if nudge is None else coarsest(self._narrow)
+        narrow = None if nudge is None else self._rounding.narrow
         return self._run(replicas, {}, nudge=nudge, predicting=kinds, narrow=narrow)
 
     def explain_state(self, replicas: int) -> Cause | None:

@@ -5,7 +5,7 @@ process; another number runs again where its run raises or differs. Values insid
 law is broken alone; such a run counts as the second one where it gives the same.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Final, final
 
@@ -16,6 +16,7 @@ from simstrategy.check.checkpoint import Checkpoint
 from simstrategy.check.compare import NUDGES, compare, exactly, sensitivity
 from simstrategy.check.distances import is_float
 from simstrategy.check.executed import script_of
+from simstrategy.check.left_over import LeftOver
 from simstrategy.check.outcome import Outcome, program_folder
 from simstrategy.check.runs import Measured, Settings, agree
 from simstrategy.check.shown import Way
@@ -133,6 +134,10 @@ class MeshRuns:
     def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured]:
         """Returns two runs with other nudged runs; whether a sum has such elements shows in these alone."""
         return self._moved_sums.both(self.measured(counts[0]), self.measured(counts[1]), counts)
+
+    def left_over(self, counts: tuple[int, int], arguments: Mapping[str, Any], paths: Collection[str]) -> LeftOver:
+        """Returns nothing: the gradients of parameters are not known here."""
+        return {}
 
     def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
         """Runs the program once; a checkpoint among the arguments is used and filled."""

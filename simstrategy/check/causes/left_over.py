@@ -1,0 +1,78 @@
+"""Finds elements of parameters whose gradients are what rounding leaves where terms cancel, in all steps of two runs.
+
+Attention does not depend on the bias of its keys, nor what is normalised on a bias that is added before: the exact
+gradients are zero, and an optimizer that divides by their size makes whole steps of what rounding leaves.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from simstrategy.check.causes.facts import Host, StepFacts
+from simstrategy.device.perturbed import cancelled, largest_of
+
+__all__ = ["Gradients", "gradients_of", "left_over"]
+
+_MOVED_MIN: Final = 0.25
+"""The part of a gradient by which one ulp of the inputs moves what rounding leaves; it moves others by a part like
+1e-6."""
+_OFTEN: Final = 3
+"""In one of so many steps of the nudged runs at least it moves so far: by chance the same may be left twice."""
+
+Gradients = Mapping[str, Sequence[Host]]
+"""Of a step, by the name of the parameter: that of each replica, or one for all, [any shape] each."""
+
+
+def gradients_of(step: StepFacts) -> Gradients:
+    """Returns the gradients that an optimizer takes in a step."""
+    return {name: leaves for name, *leaves in zip(step.names, *step.gradients, strict=True)}
+
+
+def left_over(runs: Sequence[Sequence[Gradients]], nudged: Sequence[Sequence[Gradients]]) -> dict[str, Host]:
+    """Returns which elements of each parameter have such gradients, as bool [any shape].
+
+    runs: the steps of the runs that are compared. nudged: those of runs that are the first one with its inputs moved by
+    one ulp. Such a gradient is zero, or a few ulps of the largest one beside it, in all steps, and moves with the inputs
+    by a large part of its size. One that is truly as small does not, and is not found. Other parameters are left out.
+    """
+    small = [_small(steps) for steps in runs]
+    found = {}
+    for name, moving in _moving(runs[0], nudged).items():
+        masks = [moving, *[one[name] for one in small if name in one]]
+        if len(masks) == 1 + len(runs) and len({mask.shape for mask in masks}) == 1:
+            found[name] = np.logical_and.reduce(masks)
+    return {name: mask for name, mask in found.items() if mask.any()}
+
+
+def _small(steps: Sequence[Gradients]) -> dict[str, Host]:
+    """Returns which elements are zero, or a few ulps of the largest gradient beside them, in every step."""
+    found: dict[str, Host] = {}
+    for step in steps:
+        of_all = max([largest_of(leaf) for leaves in step.values() for leaf in leaves], default=0.0)
+        for name, leaves in step.items():
+            for leaf in leaves:
+                small = (leaf == 0) | cancelled(leaf, beside=of_all)
+                known = found.get(name, small)
+                found[name] = known & small if known.shape == small.shape else np.zeros(small.shape, bool)
+    return found
+
+
+def _moving(steps: Sequence[Gradients], nudged: Sequence[Sequence[Gradients]]) -> dict[str, Host]:
+    """Returns which elements move far in enough of the steps of the nudged runs."""
+    scores: dict[str, Host] = {}
+    for one, two in [pair for others in nudged for pair in zip(steps, others, strict=False)]:
+        for name in one.keys() & two.keys():
+            for left, right in zip(one[name], two[name], strict=False):
+                known = scores.get(name, np.zeros(left.shape))
+                if not known.shape == left.shape == right.shape:
+                    return {}
+                scores[name] = known + _score(left, right)
+    return {name: score > 0 for name, score in scores.items()}
+
+
+def _score(one: Host, two: Host) -> Host:
+    """Returns `_OFTEN` - 1 for each element [any shape] that moves far, -1 for one that does not, and 0 for zeros."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        far = np.abs(two - one) > _MOVED_MIN * np.maximum(np.abs(one), np.abs(two))
+    return np.where((one == 0) & (two == 0), 0, np.where(far, _OFTEN - 1, -1))

@@ -1,0 +1,105 @@
+"""How far rounding moves a script: its nudged runs, what they are nudged by, and which values it decides alone."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final, final
+
+from simstrategy.check.causes.facts import StepFacts
+from simstrategy.check.causes.left_over import gradients_of, left_over
+from simstrategy.check.causes.rounding import cancels
+from simstrategy.check.compare import NUDGES
+from simstrategy.check.left_over import LeftOver
+from simstrategy.check.outcome import Outcome
+from simstrategy.check.runs import Measured
+from simstrategy.check.scripts.facts import ScriptRun
+from simstrategy.device.narrow import coarsest
+
+__all__ = ["Rounding"]
+
+_NARROW: Final = (
+    "The script computes in {dtype}, so what rounding may explain is measured by units of it where runs differ. "
+    "Run it in float32, as with torch.autocast(..., enabled=False), to have smaller differences judged."
+)
+
+
+@final
+class Rounding:
+    """The nudged runs of a script.
+
+    run: runs the script once, with the number of replicas, its arguments and settings by name. outcome: makes an
+    outcome of a run. first: the first number of replicas. notes: to which a narrow dtype is added.
+    """
+
+    def __init__(
+        self, run: Callable[..., ScriptRun], outcome: Callable[[ScriptRun], Outcome], first: int, notes: list[str]
+    ) -> None:
+        self._run = run
+        self._outcome = outcome
+        self._first = first
+        self._notes = notes
+        self._steps: list[Sequence[StepFacts]] = []
+        """Of the runs of `nudged`."""
+        self._also: list[Sequence[StepFacts]] = []
+        """Of runs of the first number that were nudged by units of a narrow dtype."""
+        self._moved_sums: dict[tuple[int, str | None], Measured] = {}
+        """By the number of replicas, and by the narrow dtype that both compared runs compute in."""
+        self._narrow: list[str] = []
+        """The narrow dtypes by whose units runs were nudged."""
+
+    @property
+    def narrow(self) -> str | None:
+        """The coarsest dtype by whose units runs were nudged."""
+        return coarsest(self._narrow)
+
+    def steps(self, replicas: int) -> Sequence[Sequence[StepFacts]]:
+        """Returns the steps of the nudged runs with a number of replicas."""
+        return [*self._steps, *self._also] if replicas == self._first else []
+
+    def nudged(self) -> list[ScriptRun]:
+        """Runs the script with its inputs moved by one ulp, in each pattern, with the first number of replicas."""
+        runs = [self._run(self._first, {}, detailed=True, nudge=pattern) for pattern in NUDGES]
+        self._steps = [run.steps for run in runs]
+        return runs
+
+    def note_narrow(self, narrow: str | None) -> None:
+        """Notes once that the script computes in a narrow dtype."""
+        if narrow is not None and narrow not in self._narrow:
+            self._narrow.append(narrow)
+            self._notes.append(_NARROW.format(dtype=narrow))
+
+    def with_moved_sums(
+        self, counts: tuple[int, int], recorded: Sequence[ScriptRun], measured: Callable[[int], Measured]
+    ) -> tuple[Measured, Measured] | None:
+        """Returns two runs with other nudged runs where these move more; see `ScriptStudy`.  recorded: of both."""
+        narrow = coarsest([run.narrow for run in recorded if run.narrow is not None])
+        if narrow is None and not any(cancels(run.steps) for run in recorded):
+            return None
+        self.note_narrow(narrow)
+        one, other = [self._with_moved_sums(measured(count), count, narrow) for count in counts]
+        return one, other
+
+    def _with_moved_sums(self, measured: Measured, replicas: int, narrow: str | None) -> Measured:
+        found = self._moved_sums.get((replicas, narrow))
+        if found is None:
+            detailed = narrow is not None and replicas == self._first
+            runs = [
+                self._run(replicas, {}, nudge=pattern, sums=True, detailed=detailed, narrow=narrow)
+                for pattern in NUDGES
+            ]
+            self._also += [run.steps for run in runs] if detailed else []
+            moved = [one for one in map(self._outcome, runs) if one.error is None]
+            found = self._moved_sums[replicas, narrow] = measured.also_nudged(moved)
+        return found
+
+    def left_over(self, recorded: Sequence[ScriptRun], paths: Collection[str]) -> LeftOver:
+        """Returns which elements of parameters, by path, rounding alone decides.
+
+        recorded: two runs, the first one of the first number of replicas. Of a run with steps that are not known,
+        nothing is.
+        """
+        if any(len(run.steps) != run.batches.made for run in recorded):
+            return {}
+        names = {value.path: value.name for value in recorded[0].values if value.path in paths and value.name}
+        steps = [[gradients_of(step) for step in run.steps] for run in recorded]
+        moved = [[gradients_of(step) for step in steps] for steps in self._steps]
+        found = left_over(steps, moved) if names else {}
+        return {path: found[name] for path, name in names.items() if name in found}
