@@ -33,8 +33,8 @@ def left_over(runs: Sequence[Sequence[Gradients]], nudged: Sequence[Sequence[Gra
     """Returns which elements of each parameter have such gradients, as bool [any shape].
 
     runs: the steps of the runs that are compared. nudged: those of runs that are the first one with its inputs moved by
-    one ulp. Such a gradient is zero, or a few ulps of the largest one beside it, in all steps, and moves with the inputs
-    by a large part of its size. One that is truly as small does not, and is not found. Other parameters are left out.
+    one ulp. Such a gradient is zero, or a few ulps of the largest one beside it, in all steps, and moves by a large
+    part of its size with the inputs. One that is truly as small does not move so. Parameters without are left out.
     """
     small = [_small(steps) for steps in runs]
     found = {}

@@ -14,7 +14,7 @@ from simstrategy.check.injection import Fault
 from simstrategy.check.left_over import LeftOver
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.row import Row
-from simstrategy.check.runs import Measured, Settings, require_known, seeds_drawn
+from simstrategy.check.runs import Measured, Settings, seeds_drawn
 from simstrategy.check.scripts.explaining import cause_of
 from simstrategy.check.scripts.facts import Runner, ScriptRun, ScriptSettings, Value
 from simstrategy.check.scripts.inputs import OTHER_DATA, are_other_data, joins_apart, other_orders, other_rows
@@ -114,6 +114,10 @@ class ScriptStudy:
                 self._outputs[replicas] = Output(replicas, run.output, repeated.output, nudged)
             found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))
         return found
+
+    def made(self) -> Mapping[int, Measured]:
+        """Returns what has been measured so far, by the number of replicas."""
+        return self._measured
 
     def with_moved_sums(self, counts: tuple[int, int]) -> tuple[Measured, Measured] | None:
         """Returns two runs with other nudged runs where these move more.
@@ -256,14 +260,6 @@ class ScriptStudy:
 
     def _detailed(self, replicas: int, arguments: Mapping[str, Any]) -> ScriptRun:
         return self._run(replicas, arguments, detailed=True, laws=self._of_one_run)
-
-    def tried(self) -> set[str]:
-        """Returns words of `REMARKS` for what the runs tried."""
-        return {"nudged"} if any(found.first.floats_put for found in self._measured.values()) else set()
-
-    def require_exemptions(self) -> None:
-        """Raises InvalidArgument for an exemption that names no value of any run."""
-        require_known(self.settings.exempt, self._measured.values())
 
     def _values(self, replicas: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
         first = {name: values[0] for name, values in self.settings.vary.items()}
