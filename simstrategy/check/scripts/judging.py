@@ -118,9 +118,8 @@ def check_script(
         for row in _rows(study, {name: judge[name] for name in names}):
             on_row(row)
             rows.append(row)
-        made = study.made()
-        require_known(settings.exempt, made.values())
-        not_tried = remarks_of(rows, _tried(made.values()), _REMARKS if {*names} - {"faults"} else ())
+        require_known(settings.exempt, study.made().values())
+        not_tried = remarks_of(rows, _tried(study.made().values()), _REMARKS if {*names} - {"faults"} else ())
         study.notes += remarks_on(study.first_runs)
         again, file = partial(_recorded_again, front, script, study), Path(script)
         return Report(file.name, rows, not_tried, require, study.notes, again, str(file.absolute().parent))
