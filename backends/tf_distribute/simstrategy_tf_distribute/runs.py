@@ -10,6 +10,7 @@ from typing import Any, Final, final
 
 from simstrategy.check.causes import Cause
 from simstrategy.check.causes.facts import DUPLICATED
+from simstrategy.check.causes.left_over import left_over
 from simstrategy.check.causes.rounding import cancels_in
 from simstrategy.check.causes.running import explain_recordings
 from simstrategy.check.compare import NUDGES, sensitivity
@@ -22,6 +23,7 @@ from simstrategy.trace import Recording, describe_site
 from simstrategy_tensorflow.generated import remove_generated
 from simstrategy_tf_distribute.again import Again
 from simstrategy_tf_distribute.devices import names
+from simstrategy_tf_distribute.gradients import GRADIENT, gradients_in, of_state
 from simstrategy_tf_distribute.layers import OwnPart, layers_on_their_own
 from simstrategy_tf_distribute.outside import hints_of
 from simstrategy_tf_distribute.retracing import no_remark_on_retracing
@@ -29,7 +31,6 @@ from simstrategy_tf_distribute.running import Run, run_once
 
 __all__ = ["TensorFlowRuns", "with_lines"]
 
-_GRADIENT: Final = "gradient of "
 _PLACE: Final = "value "
 """How the subject of a reduction begins that has a number and no name."""
 
@@ -125,8 +126,13 @@ class TensorFlowRuns:
         return found
 
     def left_over(self, counts: tuple[int, int], arguments: Mapping[str, Any], paths: Collection[str]) -> LeftOver:
-        """Returns nothing: the gradients of parameters are not known here."""
-        return {}
+        """Returns what rounding alone decides of variables and of an optimizer's state, by their reduced gradients."""
+        nudged = self._nudged.get(counts[0], ())[: len(_NUDGES)]
+        if arguments or not nudged:
+            return {}
+        steps = [gradients_in(self._runs[count].recording) for count in counts]
+        found = left_over(steps, [gradients_in(run.recording) for run in nudged])
+        return of_state(found, {name for step in steps[0] for name in step}, paths)
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause:
         """Returns the cause of a difference: of what was reduced in the steps, or else of runs that are made for it."""
@@ -153,7 +159,7 @@ class TensorFlowRuns:
         one, other = _reductions(self._runs[counts[0]].recording), _reductions(recording)
         nudged = [_reductions(run.recording) for run in self._nudged.get(counts[0], ())]
         cause = explain_recordings(one, other, nudged, counts=counts)
-        variable = (cause.variable or "").removeprefix(_GRADIENT)
+        variable = (cause.variable or "").removeprefix(GRADIENT)
         unnamed = not variable or variable.startswith(_PLACE)
         cause = cause._replace(variable=None if unnamed else variable)
         return with_lines(cause, self._runs[counts[1]], counts[1] / counts[0])

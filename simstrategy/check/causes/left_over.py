@@ -17,8 +17,8 @@ __all__ = ["Gradients", "gradients_of", "left_over"]
 _MOVED_MIN: Final = 0.25
 """The part of a gradient by which one ulp of the inputs moves what rounding leaves; it moves others by a part like
 1e-6."""
-_OFTEN: Final = 3
-"""In one of so many steps of the nudged runs at least it moves so far: by chance the same may be left twice."""
+_OFTEN: Final = 4
+"""In more than one of so many steps of the nudged runs it moves so far: by chance the same may be left twice."""
 
 Gradients = Mapping[str, Sequence[Host]]
 """Of a step, by the name of the parameter: that of each replica, or one for all, [any shape] each."""

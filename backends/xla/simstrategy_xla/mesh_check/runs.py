@@ -23,6 +23,7 @@ from simstrategy.check.shown import Way
 from simstrategy.errors import Unsupported
 from simstrategy.schedules import InOrder
 from simstrategy.trace import Recorder, Recording
+from simstrategy_xla.mesh_check.accumulated import left_over_in
 from simstrategy_xla.mesh_check.jobs import Found, Job, Run
 from simstrategy_xla.mesh_check.moved_sums import MovedSums, also_moved
 from simstrategy_xla.mesh_check.outcomes import failed, outcome_of
@@ -136,8 +137,9 @@ class MeshRuns:
         return self._moved_sums.both(self.measured(counts[0]), self.measured(counts[1]), counts)
 
     def left_over(self, counts: tuple[int, int], arguments: Mapping[str, Any], paths: Collection[str]) -> LeftOver:
-        """Returns nothing: the gradients of parameters are not known here."""
-        return {}
+        """Returns what rounding alone decides of parameters, by what optimizers accumulate of their gradients."""
+        one, other = [self.measured(count) for count in counts]
+        return {} if arguments else left_over_in(one.first, other.first, one.nudged, paths)
 
     def run_with(self, replicas: int, arguments: Mapping[str, Any]) -> Outcome:
         """Runs the program once; a checkpoint among the arguments is used and filled."""

@@ -1,0 +1,163 @@
+"""Elements of parameters whose gradients are what rounding leaves: which they are, and what a check makes of them.
+
+Clause: G-120.
+"""
+
+import numpy as np
+import pytest
+from fake_scripts import Fake
+
+from simstrategy.check.causes.facts import StepFacts
+from simstrategy.check.causes.left_over import left_over
+from simstrategy.check.scripts import check_script
+from simstrategy.check.scripts.facts import Batches, ScriptRun, Value
+
+ULP = float(np.finfo(np.float32).eps)
+
+
+def gradients(*steps):
+    """Returns steps of a parameter 'w' beside one whose gradient is 1.  steps: gradients of 'w', on one replica."""
+    return [{"v": [np.float32([1.0])], "w": [np.float32(one)]} for one in steps]
+
+
+NOISE = [
+    gradients([ULP, 0.5], [-ULP, 0.25]),
+    gradients([-ULP, 0.5], [2 * ULP, 0.25]),
+    gradients([0.0, 0.5 + ULP], [ULP, 0.25]),
+]
+
+
+def test_elements_that_move_with_the_inputs_and_are_small_in_all_steps_are_found():
+    found = left_over([NOISE[0], NOISE[1]], [NOISE[1], NOISE[2]])
+    assert {name: mask.tolist() for name, mask in found.items()} == {"w": [True, False]}
+
+
+def test_what_is_truly_as_small_is_a_gradient_like_another_one():
+    small = gradients([ULP, 0.5], [-ULP, 0.25])
+    moved = gradients([ULP * 1.0001, 0.5], [-ULP * 0.9999, 0.25])
+    assert left_over([small, small], [moved, moved]) == {}
+
+
+def test_an_element_that_is_large_in_one_step_of_one_run_is_not_found():
+    other = gradients([-ULP, 0.5], [1e-3, 0.25])
+    assert left_over([NOISE[0], other], [NOISE[1], NOISE[2]]) == {}
+    assert left_over([other, NOISE[0]], [NOISE[1], NOISE[2]]) == {}
+
+
+def test_an_element_that_moves_far_once_in_many_steps_is_not_found():
+    steadily = gradients(*[[ULP, 0.5]] * 8)
+    once = gradients(*[[-ULP, 0.5]], *[[ULP, 0.5]] * 7)
+    assert left_over([steadily, steadily], [once, steadily]) == {}
+    assert left_over([steadily, steadily], [gradients(*[[-ULP, 0.5]] * 8), steadily]) != {}
+
+
+def test_zeros_alone_and_other_shapes_and_no_nudged_runs_are_not_found():
+    zeros = gradients([0.0, 0.5], [0.0, 0.25])
+    assert left_over([zeros, zeros], [zeros]) == {}
+    assert left_over([NOISE[0], gradients([ULP], [ULP])], [NOISE[1]]) == {}
+    assert left_over([NOISE[0], NOISE[1]], [gradients([ULP], [ULP])]) == {}
+    assert left_over([NOISE[0], NOISE[1]], []) == {}
+    assert left_over([NOISE[0], [{"v": [np.float32([1.0])]}]], [NOISE[1]]) == {}
+
+
+def test_every_replica_counts():
+    other = [{"v": one["v"] * 2, "w": [*one["w"], np.float32([0.5, 0.5])]} for one in NOISE[1]]
+    assert left_over([NOISE[0], other], [NOISE[1], NOISE[2]]) == {}
+
+
+def packed(settings, *, query=0.0, key=0.0, cut=0.0, seen=True, noise=1.0, wild=False):
+    """Two steps on a parameter, half of which has gradients of rounding, of which an optimizer makes whole steps.
+
+    query, key: what several replicas add to one element of each half. cut: what they add to both where steps are cut.
+    seen: whether all steps are known. noise: what rounding leaves, in units in the last place.
+    """
+    pattern = 0 if settings.nudge is None else settings.nudge
+    draw = np.random.default_rng([pattern, settings.replicas, 2 * ("cut" in settings.arguments)])
+    value, values, steps = np.float32([0.5, -0.25, 0.0, 0.0]), [], []
+    for number in (1, 2):
+        left = np.float32(draw.choice([-2, -1, 1, 2], 2) * ULP * noise)
+        gradient = np.concatenate([np.float32([0.3, 0.7]) * (1 + pattern * np.float32(ULP)), left])
+        change = np.where(np.arange(4) < 2, gradient, np.sign(gradient)) * np.float32(0.1)
+        change = change + (np.float32([*draw.normal(size=2), 0, 0]) if wild else 0)
+        fault = np.float32([query, 0, key, 0]) * (settings.replicas > 1)
+        fault = fault + np.float32([cut, 0, cut, 0]) * ("cut" in settings.arguments)
+        after = np.float32(value - change + fault)
+        copies = [((one,),) * settings.replicas for one in (value, gradient, after)]
+        steps.append(StepFacts(number, "train.py:9", "train.py:8", ("w",), copies[0], copies[1], (), copies[2]))
+        values.append(Value(f"after step {number}['w']", (after,), "float32", True, name="w"))
+        value = after
+    values.append(Value("loss", (np.float32([3.0]),), "float32", False))
+    known = tuple(steps if seen else steps[1:])
+    return ScriptRun(None, "", tuple(values), known, events=2, nudged=True, batches=Batches(made=2))
+
+
+def checked(script, **settings):
+    return check_script(Fake(script), "train.py", replicas=(1, 2), laws=("replicas",), **settings)
+
+
+def test_the_others_agree_and_these_are_named():
+    report = checked(packed)
+    assert report.verdict == "agree", str(report)
+    assert (
+        "Not compared: after steps 1 to 2['w']: 2 of 4 elements are not: their gradients are what rounding leaves "
+        "where terms cancel" in str(report)
+    )
+
+
+@pytest.mark.parametrize("query", [0.01, 1e-5])
+def test_a_fault_of_the_other_elements_is_not_hidden(query):
+    report = checked(lambda settings: packed(settings, query=query))
+    assert report.verdict == "undecided", str(report)
+    assert "Not compared" not in str(report)
+
+
+def test_a_fault_beyond_what_rounding_moves_is_found_in_these_elements():
+    report = checked(lambda settings: packed(settings, key=20.0))
+    assert report.verdict == "differ", str(report)
+
+
+def test_where_a_step_is_not_known_or_a_gradient_is_larger_nothing_is_left_out():
+    for script in (lambda settings: packed(settings, seen=False), lambda settings: packed(settings, noise=1e4)):
+        report = checked(script)
+        assert report.verdict == "undecided", str(report)
+        assert "Not compared" not in str(report)
+
+
+def test_where_rounding_moves_the_others_as_far_the_value_stays_not_judged():
+    report = checked(lambda settings: packed(settings, wild=True))
+    assert report.verdict == "undecided", str(report)
+    assert "Not compared" not in str(report)
+    assert "element [" in str(report)
+
+
+def test_the_law_of_the_cut_leaves_out_the_same():
+    settings = {"vary": {"cut": ["whole", "cut"]}, "arguments": ["{cut}"]}
+    report = check_script(Fake(packed), "train.py", replicas=(1,), laws=("cut",), **settings)
+    assert report.verdict == "agree", str(report)
+    assert "after step 2['w']: 2 of 4 elements are not" in str(report)
+    wrong = Fake(lambda settings: packed(settings, cut=0.01))
+    report = check_script(wrong, "train.py", replicas=(1,), laws=("cut",), **settings)
+    assert report.verdict == "undecided", str(report)
+
+
+def test_a_value_all_of_which_is_left_over_is_not_counted_as_compared():
+    def script(settings):
+        run = packed(settings)
+        cut = [one._replace(copies=(one.copies[0][2:],)) if one.name else one for one in run.values]
+        both = [
+            one._replace(
+                names=("k", "v"),
+                before=(),
+                after=(),
+                gradients=tuple((leaf[2:], leaf[:2]) for (leaf,) in one.gradients),
+            )
+            for one in run.steps
+        ]
+        named = [one._replace(name="k") if one.name else one for one in cut]
+        return run._replace(values=tuple(named), steps=tuple(both))
+
+    report = checked(script)
+    assert report.verdict == "agree", str(report)
+    assert "after steps 1 to 2['w']: the gradients are what rounding leaves where terms cancel" in str(report)
+    (row,) = [row for row in report.rows if row.law == "replicas"]
+    assert row.compared == 1
