@@ -82,9 +82,26 @@ def step(other):
     assert {*kept.taken} == {"model", "size", "f", "loss"}
 
 
+def test_what_a_call_within_an_expression_takes_is_kept_apart():
+    kept = kept_of(
+        """
+model = rows = total = other = loss = 1
+for _ in range(2):
+    print(float(f(model, rows)))
+    total += f(rows, total) + 1
+    loss = 1 if loss else f(missing)
+    seen = [f(one) for one in (other, 2)] + f([f(rows)])
+    (lambda given: f(given))(3)
+"""
+    )
+    assert kept.taken == {}
+    assert {*kept.within} == {"model", "rows"}
+    assert {*kept.fed_back} == {"total", "loss"}
+
+
 def of_lists(value):
     shapes = tuple(map(type, value)) if isinstance(value, list) else ()
-    return Form(shapes, is_state=isinstance(value, list), arrays=frozenset(map(id, shapes and value)))
+    return Form(shapes, is_state=isinstance(value, list), parts=tuple(shapes and value))
 
 
 def test_a_statement_that_changes_the_form_is_no_step():
@@ -100,6 +117,18 @@ def test_what_goes_through_a_loop_is_known_from_a_batch():
         kept = kept_of("w = [4001, 4002]\nfor x in ([5001], [5002]):\n    x = [x[0] + 1]\n    w = [*w[1:], x[0]]\n")
     assert {*kept.fed_back} == {"x", "w"}
     assert kept.carried == {"w"}
+
+
+def test_what_is_only_copied_is_known_from_what_changes():
+    with with_forms(of_lists):
+        kept = kept_of("x, w = [1, 2], [3, 4]\nx = [*x]\nfor _ in range(2):\n    w = [w[0], w[1] + 1]\n")
+    assert {*kept.fed_back} == {"x", "w"}
+    assert kept.changed == {"w"}
+
+
+def test_what_is_deleted_or_conditional_is_no_error():
+    kept = kept_of("for w in [[1]]:\n    n = len(f(w)) or f(v)\n    del w\n")
+    assert kept.within == {"w": [1]}
 
 
 def test_lines_and_docstrings_stay_where_they_are():

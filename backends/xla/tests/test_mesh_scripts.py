@@ -212,3 +212,76 @@ def test_laws_that_need_the_mesh_of_the_check_are_refused(tmp_path):
         ss.check(load_program(file), replicas=[1, 2], laws=["order"])
     with pytest.raises(InvalidArgument, match="leave workers out, or move what it does into def program"):
         ss.check(load_program(file), replicas=[1, 2], workers=[2])
+
+
+ADAM = """
+import jax.tree_util
+mesh = Mesh(np.array(jax.devices()), ("data",))
+
+@jax.tree_util.register_pytree_node_class
+class Model:
+    def __init__(self, parts):
+        self.parts = parts
+    def tree_flatten_with_keys(self):
+        return [(jax.tree_util.GetAttrKey("parts"), self.parts)], None
+    def tree_flatten(self):
+        return [self.parts], None
+    @classmethod
+    def tree_unflatten(cls, _, children):
+        return cls(*children)
+
+@jax.jit
+def gradients_of(params, x, y):
+    def loss_of(params):
+        keys, queries = x[:, None] * params["scale"] + params["bias"], x @ params["query"]
+        weights = jax.nn.softmax(queries[:, None] * keys.mean(-1) * jnp.arange(1.0, 5), axis=1)
+        normal = x @ params["query"] + params["shift"]
+        return jnp.mean(((normal - normal.mean()) / normal.std() + (weights * x).sum(1) - y) ** 2)
+    return jax.value_and_grad(loss_of)(params)
+
+def change(model, optimizer, x, y):
+    loss, found = gradients_of(model.parts, x, y)
+    optimizer["mu"] = jax.tree.map(lambda one, new: 0.9 * one + 0.1 * new, optimizer["mu"], found)
+    optimizer["nu"] = jax.tree.map(lambda one, new: 0.99 * one + 0.01 * new**2, optimizer["nu"], found)
+    model.parts = jax.tree.map(
+        lambda one, m, v: one - RATE * m / (jnp.sqrt(v) + 1e-12), model.parts, optimizer["mu"], optimizer["nu"]
+    )
+    return loss
+
+class Optimizer(dict):
+    pass
+
+jax.tree_util.register_pytree_with_keys(
+    Optimizer,
+    lambda one: ([(jax.tree_util.DictKey(key), one[key]) for key in ("mu", "nu")], None),
+    lambda _, children: Optimizer(zip(("mu", "nu"), children)),
+)
+first = np.random.default_rng(1).normal(size=4).astype(np.float32)
+model = Model({"query": jnp.asarray(first), "shift": jnp.zeros(1), "scale": jnp.ones(4), "bias": jnp.zeros(4)})
+optimizer = Optimizer(mu=jax.tree.map(jnp.zeros_like, model.parts), nu=jax.tree.map(jnp.zeros_like, model.parts))
+ROWS, TARGETS = jax.device_put((ROWS, TARGETS), NamedSharding(mesh, P("data")))
+for _ in range(3):
+    print(f"{float(change(model, optimizer, ROWS, TARGETS)):.4f}")
+"""
+"""What a loss does not depend on: a shift before what is normalised."""
+
+
+@pytest.mark.slow
+def test_what_rounding_alone_decides_is_named_and_the_others_are_judged(check):
+    report = check(ADAM, RATE="0.01")
+    assert report.verdict == "agree", str(report)
+    left = "the gradients are what rounding leaves where terms cancel, so no two runs need have the same"
+    for name in ("'model'][0]", "'optimizer of change']['mu']", "'optimizer of change']['nu']"):
+        assert f"Not compared: result[{name}['shift']: {left}" in str(report)
+    assert [row.compared for row in report.rows if row.law == "replicas"] == [9]
+    report = check(ADAM, RATE="0.01 * DEVICES")
+    assert report.verdict == "differ", str(report)
+    assert "result['model'][0]['bias']" in str(report)
+
+
+@pytest.mark.slow
+def test_a_batch_that_is_put_on_the_devices_alone_is_nothing_to_compare(check):
+    text = "\nx = jax.device_put(ROWS, NamedSharding(Mesh(np.array(jax.devices()), ('data',)), P('data')))\n"
+    report = check(f"{text}x = jax.block_until_ready(x)\nprint(float((x * DEVICES).sum()))\n")
+    assert report.verdict == "undecided", str(report)
+    assert "nothing was compared" in str(report)

@@ -11,20 +11,26 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, NamedTuple, final
 
-__all__ = ["BEFORE", "KEEP", "Form", "Keeping", "Kept", "with_forms"]
+import numpy as np
+
+__all__ = ["BEFORE", "FED_BACK", "KEEP", "TAKEN", "WITHIN", "Form", "Keeping", "Kept", "with_forms"]
 
 KEEP: Final = "__simstrategy_keep__"
 """The name of the function that a script calls after a statement."""
 BEFORE: Final = "__simstrategy_before__"
 """The name of the function that a script calls before a statement that computes a name from itself."""
+FED_BACK: Final = "fed back"
+TAKEN: Final = "taken"
+WITHIN: Final = "within"
+"""How a statement has a name, in the words of `Kept`."""
 _SELF: Final = "self"
 
 
 class Form(NamedTuple):
     """What is known of a value.
 
-    shapes: of its parts, which a step does not change. is_state: whether it can be what a script trains. arrays: the
-    identities of its arrays.
+    shapes: of its parts, which a step does not change. is_state: whether it can be what a script trains. parts: its
+    arrays, [any shape] each.
 
     >>> Form(((2, 3), (3,)), is_state=True).shapes
     ((2, 3), (3,))
@@ -32,7 +38,12 @@ class Form(NamedTuple):
 
     shapes: tuple[Any, ...]
     is_state: bool
-    arrays: frozenset[int] = frozenset()
+    parts: tuple[Any, ...] = ()
+
+    @property
+    def arrays(self) -> frozenset[int]:
+        """The identities of its arrays."""
+        return frozenset(map(id, self.parts))
 
 
 def _any_state(value: object) -> Form:
@@ -58,12 +69,13 @@ class Kept:
     """The last values of a script's names, by name and scope, in the order in which they were first kept.
 
     fed_back: those that were computed from the name's own value before, which had the same form. taken: those that a
-    call in a loop takes. carried: those of fed_back that a statement has computed from what one had kept: such a name
-    goes through a loop, where a batch does not.
+    call in a loop takes. within: those that a call takes whose result is part of an expression. carried: those of
+    fed_back that a statement has computed from what one had kept: such a name goes through a loop, where a batch does
+    not. changed: those of fed_back that a statement has given another value, where a copy to devices gives none.
 
     >>> kept = Kept()
-    >>> kept.keep("params of main", 1, True)
-    >>> kept.keep("params of main", 2, True)
+    >>> kept.keep("params of main", 1, FED_BACK)
+    >>> kept.keep("params of main", 2, FED_BACK)
     >>> kept.fed_back
     {'params of main': 2}
     """
@@ -71,25 +83,41 @@ class Kept:
     def __init__(self) -> None:
         self.fed_back: dict[str, Any] = {}
         self.taken: dict[str, Any] = {}
+        self.within: dict[str, Any] = {}
         self.carried: set[str] = set()
+        self.changed: set[str] = set()
         self._form = _FORM.get()
         self._before: dict[str, Form] = {}
-        self._last: dict[str, Form] = {}
+        self._last: dict[str, frozenset[int]] = {}
 
     def before(self, name: str, value: object) -> None:
         """Notes the form that a name's value has before a statement."""
         self._before[name] = self._form(value)
 
-    def keep(self, name: str, value: object, is_fed_back: bool) -> None:
-        if not is_fed_back:
-            self.taken[name] = value
+    def keep(self, name: str, value: object, how: str) -> None:
+        if how != FED_BACK:
+            (self.taken if how == TAKEN else self.within)[name] = value
             return
         form = self._form(value)
         before = self._before.pop(name, form)
         if form.is_state and before.shapes == form.shapes:
-            if name in self._last and before.arrays & self._last[name].arrays:
+            if before.arrays & self._last.get(name, frozenset()):
                 self.carried.add(name)
-            self.fed_back[name], self._last[name] = value, form
+            self.fed_back[name], self._last[name] = value, form.arrays
+            if name not in self.changed and not _are_equal(before.parts, form.parts):
+                self.changed.add(name)
+
+
+def _are_equal(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
+    """Returns whether arrays, [any shape] each, are there and hold the same bits as others; False without any."""
+    try:
+        pairs = [[np.asarray(one) for one in pair] for pair in zip(before, after, strict=True)]
+    except Exception:  # noqa: BLE001 - of what was given away, or has no values on the host, nothing is known
+        return False
+    return bool(pairs) and all(
+        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+        for one, other in pairs
+    )
 
 
 @final
@@ -123,7 +151,7 @@ class Keeping(ast.NodeTransformer):
         return [node] if node.value is None else self._kept(node, [node.target], node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
-        return self._around(node, {_text(one): True for one in _held(node.target)})
+        return self._around(node, self._taken_in(node.value) | {_text(one): FED_BACK for one in _held(node.target)})
 
     def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
         return self._kept(node, [], node.value)
@@ -146,27 +174,37 @@ class Keeping(ast.NodeTransformer):
     def _kept(self, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> list[ast.stmt]:
         """Returns a statement and the calls that keep what it computes.  value: of the statement."""
         read = frozenset(_text(one) for one in ast.walk(value) if isinstance(one, ast.Name | ast.Attribute))
-        found = {_text(one): True for target in targets for one in _held(target) if _text(one) in read}
+        found = {_text(one): FED_BACK for target in targets for one in _held(target) if _text(one) in read}
         for target in targets:
-            copies = {_text(new): True for new, old in _copies(target, value) if _text(new) in self._read_for(old)}
+            copies = {_text(new): FED_BACK for new, old in _copies(target, value) if _text(new) in self._read_for(old)}
             found |= copies
         self._computed |= {_text(one): read for target in targets for one in _held(target)}
-        if self._loops and isinstance(value, ast.Call):
-            for one in _taken(value):
-                found.setdefault(_text(one), False)
-        return self._around(node, found)
+        return self._around(node, self._taken_in(value) | found)
+
+    def _taken_in(self, value: ast.expr) -> dict[str, str]:
+        """Returns the names that calls in a loop take, and how: of the value itself, or of what its parts compute."""
+        calls = [one for one in ast.walk(value) if self._loops and isinstance(one, ast.Call)]
+        within = {_text(name): WITHIN for one in calls if one is not value for name in _taken(one)}
+        return within | {_text(name): TAKEN for one in calls if one is value for name in _taken(one)}
 
     def _read_for(self, name: ast.expr) -> frozenset[str]:
         return self._computed.get(_text(name), frozenset())
 
-    def _around(self, node: ast.stmt, found: dict[str, bool]) -> list[ast.stmt]:
-        """Returns a statement between the calls for its names.  found: by name, whether it is fed back."""
+    def _around(self, node: ast.stmt, found: dict[str, str]) -> list[ast.stmt]:
+        """Returns a statement between the calls for its names.  found: by name, how the statement has it."""
         scope = f" of {'.'.join(self._scope)}" if self._scope else ""
-        before = [_made(_BEFORE_TEXT.format(name + scope, name), node) for name, is_one in found.items() if is_one]
-        after = [_made(f"{KEEP}({name + scope!r}, {name}, {is_one})", node) for name, is_one in found.items()]
+        before = [
+            _made(_BEFORE_TEXT.format(name + scope, name), node) for name, how in found.items() if how == FED_BACK
+        ]
+        after = [
+            _made((_WITHIN_TEXT if how == WITHIN else _AFTER_TEXT).format(name + scope, name, how), node)
+            for name, how in found.items()
+        ]
         return [*before, node, *after]
 
 
+_AFTER_TEXT: Final = f"{KEEP}({{0!r}}, {{1}}, {{2!r}})"
+_WITHIN_TEXT: Final = f"try: {_AFTER_TEXT}\nexcept (NameError, AttributeError): pass"
 _BEFORE_TEXT: Final = f"try: {BEFORE}({{0!r}}, {{1}})\nexcept (NameError, AttributeError): pass"
 """A name in a comprehension or a lambda may have no value outside of it."""
 

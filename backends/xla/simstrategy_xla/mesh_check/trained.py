@@ -27,17 +27,20 @@ def trained_in(kept: Kept) -> dict[str, Any]:
 
     Of what a call takes it is objects alone, such as a module of Flax: calls change these in place. A name of single
     numbers is left out beside others: they may be means over steps of what one device has. Where names go through a
-    loop, others that are computed from themselves are left out, such as a batch. Arrays of NumPy count in these alone.
+    loop, others that are computed from themselves are left out, such as a batch, and what is only copied to devices is
+    in any case. Arrays of NumPy count in names that go through a loop alone.
 
     >>> kept = Kept()
-    >>> kept.keep("params of main", {"w": jnp.ones(2), "step": 3}, True)
+    >>> kept.before("params of main", {"w": jnp.zeros(2), "step": 2})
+    >>> kept.keep("params of main", {"w": jnp.ones(2), "step": 3}, "fed back")
     >>> trained_in(kept)
     {'params of main': {'w': Array([1., 1.], dtype=float32)}}
     """
     found: dict[str, Any] = {}
     seen: set[int] = set()
-    objects = {name: one for name, one in kept.taken.items() if not isinstance(one, _CONTAINERS)}
-    fed_back = {name: one for name, one in kept.fed_back.items() if name in kept.carried or not kept.carried}
+    objects = {name: one for name, one in {**kept.within, **kept.taken}.items() if not isinstance(one, _CONTAINERS)}
+    through = kept.carried or kept.changed
+    fed_back = {name: one for name, one in kept.fed_back.items() if name in through}
     for name, value in {**objects, **fed_back}.items():
         for path, array in _arrays_in(value, with_numpy=name in kept.carried):
             if id(array) not in seen:
@@ -60,9 +63,9 @@ def form_of(value: object) -> Form:
     except Exception:  # noqa: BLE001 - as in _arrays_in
         return Form((), is_state=False)
     shapes = [one.shape if isinstance(one, _HELD) else () for one in leaves]
-    arrays = frozenset(id(one) for one in leaves if isinstance(one, _HELD))
+    arrays = tuple(one for one in leaves if isinstance(one, _HELD))
     is_state = any(_is_trained(one) or _is_of_numpy(one) for one in leaves)
-    return Form(tuple(shapes), is_state=is_state, arrays=arrays)
+    return Form(tuple(shapes), is_state=is_state, parts=arrays)
 
 
 def sizes_in(kept: Kept) -> dict[str, int]:
@@ -72,7 +75,7 @@ def sizes_in(kept: Kept) -> dict[str, int]:
     as devices.
 
     >>> kept = Kept()
-    >>> kept.keep("x of main", np.ones((4, 3)), False)
+    >>> kept.keep("x of main", np.ones((4, 3)), "taken")
     >>> sizes_in(kept)
     {'x of main': 12}
     """
