@@ -131,7 +131,7 @@ def _exemptions(one: Side, other: Side, patterns: Mapping[str, str]) -> Callable
     return reason_of
 
 
-_UNKNOWN: Final = "; the program put no floats on a device, so it is not known how far rounding moves its results"
+_UNKNOWN: Final = "; no run with inputs moved by one ulp shows how far rounding moves it"
 
 
 def _kind(leaf: Comparison, *, known: bool) -> str | None:

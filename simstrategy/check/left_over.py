@@ -25,17 +25,20 @@ def judged_without(
     patterns: Mapping[str, str],
     found: Across,
     left_over: Callable[[Collection[str]], LeftOver],
+    *,
+    but: Collection[str],
 ) -> Across:
     """Returns a comparison in which values that could not be judged are compared without such elements.
 
-    found: the comparison with them. left_over: returns these elements of values, by path. Where the other elements of a
-    value are not judged either, or differ, it stays as it was: without these elements less is known of rounding.
+    found: the comparison with them. left_over: returns these elements of values, by path. but: the paths of values that
+    differ by more than the inputs' rounding has moved them. Where the other elements of a value are not judged either,
+    or differ, it stays as it was: without these elements less is known of rounding.
     """
-    if found.problems or not found.undecided:
+    if found.problems or not {*found.undecided} - {*but}:
         return found
     masks = {
         path: mask
-        for path, mask in left_over(found.undecided).items()
+        for path, mask in left_over({*found.undecided} - {*but}).items()
         if all(value.shape == mask.shape for side in sides for value in side.meaning.values(path))
     }
     while masks:

@@ -14,7 +14,7 @@ _ENDS_MIN: Final = 3
 _AFTER: Final = re.compile(r"after step (\d+)(.*)", re.DOTALL)
 _NAMED: Final = re.compile(r"\['([^']*)'\](: .*)", re.DOTALL)
 _NAMES_MAX: Final = 4
-"""More names that end alike are shown as a pattern."""
+"""More names with one text are shown together."""
 _AS_ABOVE: Final = "  and {} lines as above."
 _LONG: Final = 80
 """Of characters: a shorter beginning of two texts is shown twice."""
@@ -91,7 +91,7 @@ def _shared_end(one: Sequence[str], other: Sequence[str]) -> int:
 def each_name_once(texts: Sequence[str]) -> Iterator[str]:
     """Yields texts on values after steps once for each name, with the steps, and other texts as they are.
 
-    Many names that end alike, with the same text and the same steps, are one pattern.
+    Many names with the same text and the same steps are in one, as a pattern where they end alike.
 
     >>> list(each_name_once(["after step 1['w']: noise", "after step 2['w']: noise", "result['x']: drawn"]))
     ["after steps 1 to 2['w']: noise", "result['x']: drawn"]
@@ -110,11 +110,12 @@ def each_name_once(texts: Sequence[str]) -> Iterator[str]:
         name, rest = (text, "") if named is None else (named[1], named[2])
         alike.setdefault((_after(sorted(numbers)), rest), []).append(name)
     for (after, rest), names in alike.items():
-        pattern = pattern_of(names) if after and rest and len(names) > _NAMES_MAX else None
-        if pattern is not None:
+        if not (after and rest and len(names) > _NAMES_MAX):
+            yield from (f"{after}['{name}']{rest}" if rest else f"{after}{name}" for name in names)
+        elif (pattern := pattern_of(names)) is not None:
             yield f"{after}['{pattern}'], {len(names)} names{rest}"
         else:
-            yield from (f"{after}['{name}']{rest}" if rest else f"{after}{name}" for name in names)
+            yield f"{after}[{', '.join(map(repr, names))}]{rest}"
 
 
 def _after(steps: Sequence[int]) -> str:

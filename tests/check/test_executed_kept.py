@@ -101,7 +101,8 @@ for _ in range(2):
 
 def of_lists(value):
     shapes = tuple(map(type, value)) if isinstance(value, list) else ()
-    return Form(shapes, is_state=isinstance(value, list), parts=tuple(shapes and value))
+    parts = tuple(shapes and value)
+    return Form(shapes, is_state=isinstance(value, list), arrays=frozenset(map(id, parts)), parts=parts)
 
 
 def test_a_statement_that_changes_the_form_is_no_step():

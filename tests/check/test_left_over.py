@@ -1,14 +1,15 @@
 """Elements of parameters whose gradients are what rounding leaves: which they are, and what a check makes of them.
 
-Clause: G-120.
+Clauses: G-120, G-121.
 """
 
 import numpy as np
 import pytest
-from fake_scripts import Fake
+from fake_scripts import Fake, trained
 
 from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.causes.left_over import left_over
+from simstrategy.check.once import each_name_once
 from simstrategy.check.scripts import check_script
 from simstrategy.check.scripts.facts import Batches, ScriptRun, Value
 
@@ -77,7 +78,7 @@ def packed(settings, *, query=0.0, key=0.0, cut=0.0, seen=True, noise=1.0, wild=
     for number in (1, 2):
         left = np.float32(draw.choice([-2, -1, 1, 2], 2) * ULP * noise)
         gradient = np.concatenate([np.float32([0.3, 0.7]) * (1 + pattern * np.float32(ULP)), left])
-        change = np.where(np.arange(4) < 2, gradient, np.sign(gradient)) * np.float32(0.1)
+        change = np.where(np.arange(4) < 2, gradient, np.sign(gradient) * (1 + 9 * settings.sums)) * np.float32(0.1)
         change = change + (np.float32([*draw.normal(size=2), 0, 0]) if wild else 0)
         fault = np.float32([query, 0, key, 0]) * (settings.replicas > 1)
         fault = fault + np.float32([cut, 0, cut, 0]) * ("cut" in settings.arguments)
@@ -116,8 +117,15 @@ def test_a_fault_beyond_what_rounding_moves_is_found_in_these_elements():
     assert report.verdict == "differ", str(report)
 
 
+def test_what_the_inputs_rounding_does_not_explain_stays_not_judged():
+    report = checked(lambda settings: packed(settings, key=2.0))
+    assert report.verdict == "undecided", str(report)
+    assert "Not compared" not in str(report)
+    assert "element [2]" in str(report)
+
+
 def test_where_a_step_is_not_known_or_a_gradient_is_larger_nothing_is_left_out():
-    for script in (lambda settings: packed(settings, seen=False), lambda settings: packed(settings, noise=1e4)):
+    for script in (lambda settings: packed(settings, seen=False), lambda settings: packed(settings, noise=1e5)):
         report = checked(script)
         assert report.verdict == "undecided", str(report)
         assert "Not compared" not in str(report)
@@ -161,3 +169,26 @@ def test_a_value_all_of_which_is_left_over_is_not_counted_as_compared():
     assert "after steps 1 to 2['w']: the gradients are what rounding leaves where terms cancel" in str(report)
     (row,) = [row for row in report.rows if row.law == "replicas"]
     assert row.compared == 1
+
+
+def test_many_names_with_one_text_and_the_same_steps_are_in_one_line():
+    found = [f"after step {step}['{one}.bias']: noise" for step in (2, 3) for one in ("a", "b.c", "b.d", "e", "f.g")]
+    assert [*each_name_once([*found, "after step 2['w']: noise"])] == [
+        "after steps 2 to 3['a.bias', 'b.c.bias', 'b.d.bias', 'e.bias', 'f.g.bias']: noise",
+        "after step 2['w']: noise",
+    ]
+    assert len([*each_name_once([text for text in found if "'a." not in text])]) == 4
+
+
+def test_where_all_nudged_runs_raise_rounding_is_not_known_and_nobody_is_accused():
+    def script(settings, apart=1e-5):
+        run = trained(settings, factor=1.0 + apart * 100 * (settings.replicas > 1))
+        return run if settings.nudge is None else ScriptRun(("RuntimeError", "moved in place"), "", ())
+
+    report = checked(script)
+    assert report.verdict == "undecided", str(report)
+    assert "no run with inputs moved by one ulp shows how far rounding moves it" in str(report)
+    assert "With its inputs moved by one ulp the script raises RuntimeError" in str(report)
+    assert "moved in place" in str(report)
+    assert checked(lambda settings: script(settings, apart=1.0)).verdict == "differ"
+    assert checked(lambda settings: script(settings, apart=0.0)).verdict == "agree"

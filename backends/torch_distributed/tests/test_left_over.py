@@ -1,6 +1,6 @@
 """Parameters of which rounding alone decides elements: the bias of attention's keys, and a bias before a normalisation.
 
-Clause: G-120.
+Clauses: G-120, G-121.
 """
 
 import pytest
@@ -63,8 +63,10 @@ def test_the_bias_of_keys_is_named_and_all_others_are_judged(tmp_path):
     assert report.verdict == "agree", str(report)
     left = [text for text in str(report).splitlines() if text.startswith("Not compared")]
     assert left == [
-        "Not compared: after steps 1 to 4['attention.in_proj_bias']: 8 of 24 elements are not: their gradients are "
-        "what rounding leaves where terms cancel"
+        (
+            "Not compared: after steps 1 to 4['attention.in_proj_bias']: 8 of 24 elements are not: their gradients are "
+            "what rounding leaves where terms cancel"
+        )
     ]
 
 
@@ -91,3 +93,34 @@ def test_another_first_value_of_the_bias_of_keys_is_found(tmp_path):
     report = checked(tmp_path, setup="    model.attention.in_proj_bias[8:16] += 0.01 * size")
     assert report.verdict == "differ", str(report)
     assert "before the first step" in str(report)
+
+
+def test_a_vector_whose_parts_functional_call_puts_into_a_module_is_moved_and_judged(tmp_path):
+    script = """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+torch.manual_seed(1)
+model = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+shapes = [(name, one.shape, one.numel()) for name, one in model.named_parameters()]
+vector = torch.nn.Parameter(torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone())
+optimizer = torch.optim.AdamW([vector], lr=0.01)
+rows = torch.randn(32, 5, 8, generator=torch.Generator().manual_seed(2))
+for step in range(4):
+    mine = rows[torch.arange(8 * step + rank, 8 * step + 8, size)]
+    pieces = zip(shapes, vector.split([count for _, _, count in shapes]))
+    parts = {name: part.view(shape) for (name, shape, _), part in pieces}
+    optimizer.zero_grad()
+    (torch.func.functional_call(model, parts, (mine, mine, mine))[0] - mine).pow(2).mean().backward()
+    dist.all_reduce(vector.grad)
+    vector.grad /= DIVISOR
+    optimizer.step()
+"""
+    for rule, divisor, verdict in (("AdamW", "size", "agree"), ("SGD", "1", "differ")):
+        text = script.replace("DIVISOR", divisor).replace("AdamW", rule)
+        (tmp_path / "flat.py").write_text(text, encoding="utf-8")
+        report = check_script(runner_of, str(tmp_path / "flat.py"), replicas=(1, 2))
+        assert report.verdict == verdict, str(report)
+        assert report.rows[0].one_ulp > 0

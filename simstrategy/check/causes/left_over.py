@@ -10,10 +10,12 @@ from typing import Final
 import numpy as np
 
 from simstrategy.check.causes.facts import Host, StepFacts
-from simstrategy.device.perturbed import cancelled, largest_of
+from simstrategy.device.perturbed import largest_of
 
 __all__ = ["Gradients", "gradients_of", "left_over"]
 
+_SMALL_MAX: Final = 1000.0
+"""Units in the last place of the largest gradient of a step that may be left where terms cancel: many, and larger."""
 _MOVED_MIN: Final = 0.25
 """The part of a gradient by which one ulp of the inputs moves what rounding leaves; it moves others by a part like
 1e-6."""
@@ -33,8 +35,8 @@ def left_over(runs: Sequence[Sequence[Gradients]], nudged: Sequence[Sequence[Gra
     """Returns which elements of each parameter have such gradients, as bool [any shape].
 
     runs: the steps of the runs that are compared. nudged: those of runs that are the first one with its inputs moved by
-    one ulp. Such a gradient is zero, or a few ulps of the largest one beside it, in all steps, and moves by a large
-    part of its size with the inputs. One that is truly as small does not move so. Parameters without are left out.
+    one ulp. Such a gradient is small beside the largest one of its step in all steps, and moves by a large part of its
+    size with the inputs. One that is truly as small does not move so. Parameters without are left out.
     """
     small = [_small(steps) for steps in runs]
     found = {}
@@ -46,13 +48,15 @@ def left_over(runs: Sequence[Sequence[Gradients]], nudged: Sequence[Sequence[Gra
 
 
 def _small(steps: Sequence[Gradients]) -> dict[str, Host]:
-    """Returns which elements are zero, or a few ulps of the largest gradient beside them, in every step."""
+    """Returns which elements are a part of the largest gradient, of float32 or float64, in every step."""
     found: dict[str, Host] = {}
     for step in steps:
         of_all = max([largest_of(leaf) for leaves in step.values() for leaf in leaves], default=0.0)
         for name, leaves in step.items():
             for leaf in leaves:
-                small = (leaf == 0) | cancelled(leaf, beside=of_all)
+                exact = leaf.dtype.name in ("float32", "float64")
+                most = _SMALL_MAX * float(np.finfo(leaf.dtype).eps) * of_all if exact else 0.0
+                small = np.abs(leaf) <= most
                 known = found.get(name, small)
                 found[name] = known & small if known.shape == small.shape else np.zeros(small.shape, bool)
     return found

@@ -22,15 +22,15 @@ BEFORE: Final = "__simstrategy_before__"
 FED_BACK: Final = "fed back"
 TAKEN: Final = "taken"
 WITHIN: Final = "within"
-"""How a statement has a name, in the words of `Kept`."""
+"""How a statement has a name, as of `Kept`."""
 _SELF: Final = "self"
 
 
 class Form(NamedTuple):
     """What is known of a value.
 
-    shapes: of its parts, which a step does not change. is_state: whether it can be what a script trains. parts: its
-    arrays, [any shape] each.
+    shapes: of its parts, which a step does not change. is_state: whether it can be what a script trains. arrays: the
+    identities of its arrays. parts: these arrays, [any shape] each.
 
     >>> Form(((2, 3), (3,)), is_state=True).shapes
     ((2, 3), (3,))
@@ -38,12 +38,8 @@ class Form(NamedTuple):
 
     shapes: tuple[Any, ...]
     is_state: bool
+    arrays: frozenset[int] = frozenset()
     parts: tuple[Any, ...] = ()
-
-    @property
-    def arrays(self) -> frozenset[int]:
-        """The identities of its arrays."""
-        return frozenset(map(id, self.parts))
 
 
 def _any_state(value: object) -> Form:

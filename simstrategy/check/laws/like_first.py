@@ -56,11 +56,12 @@ def like_first(
 
     counts, exempt = (count, count), study.settings.exempt
     across = compare_across(*beside(found), exempt)
+    differing = {*across.problems}
     again = study.with_moved_sums(counts) if across.problems else None
     if again is not None:
         found = again[0]
         across = compare_across(*beside(found), exempt)
     if arguments is not None:
         left = partial(study.left_over, counts, arguments)
-        across = judged_without(beside(found), exempt, across, left)
+        across = judged_without(beside(found), exempt, across, left, but=differing)
     return row_of_values(row, across, study.settings.nothing)

@@ -4,6 +4,7 @@ The first number is the reference. What is compared is what a program means (`ch
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -54,13 +55,15 @@ def _across(study: Runs, one: Measured, other: Measured, counts: tuple[int, int]
     """Compares two runs; where they differ, or rounding may explain too much, with what more runs show."""
     exempt = study.settings.exempt
     found = compared(one, other, counts, exempt)
-    if found.problems:
+    differing = {*found.problems}
+    if differing:
         found = _without_draws(study, found, counts)
     moved = study.with_moved_sums(counts) if found.problems else None
     if moved is not None:
         one, other = moved
         found = _without_draws(study, compared(one, other, counts, exempt), counts)
-    return judged_without(sides(one, other, counts), exempt, found, lambda paths: study.left_over(counts, {}, paths))
+    left_over = partial(study.left_over, counts, {})
+    return judged_without(sides(one, other, counts), exempt, found, left_over, but=differing)
 
 
 def _errors(errors: tuple[_ERROR, _ERROR], counts: tuple[int, int], *, allowed: bool) -> dict[str, Any]:

@@ -19,6 +19,10 @@ _NARROW: Final = (
     "The script computes in {dtype}, so what rounding may explain is measured by units of it where runs differ. "
     "Run it in float32, as with torch.autocast(..., enabled=False), to have smaller differences judged."
 )
+_NOT_MOVED: Final = (
+    "With its inputs moved by one ulp the script raises {kind}, so it is not known how far rounding moves its results: "
+    "{text}"
+)
 
 
 @final
@@ -59,6 +63,14 @@ class Rounding:
         runs = [self._run(self._first, {}, detailed=True, nudge=pattern) for pattern in NUDGES]
         self._steps = [run.steps for run in runs]
         return runs
+
+    def known_of(self, first: Outcome, runs: Sequence[ScriptRun]) -> Outcome:
+        """Returns the first run; where all nudged runs raise, as one of which no rounding is known, with a note."""
+        raised = [run.error for run in runs if run.error is not None]
+        if not raised or len(raised) < len(runs):
+            return first
+        self._notes.append(_NOT_MOVED.format(kind=raised[0][0], text=raised[0][1]))
+        return first._replace(floats_put=False)
 
     def note_narrow(self, narrow: str | None) -> None:
         """Notes once that the script computes in a narrow dtype."""

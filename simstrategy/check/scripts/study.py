@@ -110,6 +110,7 @@ class ScriptStudy:
                 if replicas == self.replicas[0]:
                     runs = self._rounding.nudged()
                     moved = tuple(one for one in map(self._outcome, runs) if one.error is None)
+                    first = self._rounding.known_of(first, runs)
                 nudged = tuple(one.output for one in runs)
                 self._outputs[replicas] = Output(replicas, run.output, repeated.output, nudged)
             found = self._measured[replicas] = Measured(first, again, moved, sensitivity(first, moved))

@@ -207,9 +207,8 @@ class Watch:
     def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
         named = list(named_parameters(module))
-        if any(
-            is_lazy(one) or not is_readable(one) for _, one in named
-        ):  # such as those that functional_call puts there
+        # Such as those that functional_call puts there, which may be computed from the script's own.
+        if any(is_lazy(one) or not is_readable(one) or not one.is_leaf for _, one in named):
             return
         self._modules |= dict.fromkeys(module.modules(), False) | {module: True}
         for name, parameter in named:

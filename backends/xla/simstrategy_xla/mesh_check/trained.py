@@ -63,9 +63,9 @@ def form_of(value: object) -> Form:
     except Exception:  # noqa: BLE001 - as in _arrays_in
         return Form((), is_state=False)
     shapes = [one.shape if isinstance(one, _HELD) else () for one in leaves]
-    arrays = tuple(one for one in leaves if isinstance(one, _HELD))
+    parts = tuple(one for one in leaves if isinstance(one, _HELD))
     is_state = any(_is_trained(one) or _is_of_numpy(one) for one in leaves)
-    return Form(tuple(shapes), is_state=is_state, parts=arrays)
+    return Form(tuple(shapes), is_state=is_state, arrays=frozenset(map(id, parts)), parts=parts)
 
 
 def sizes_in(kept: Kept) -> dict[str, int]:
