@@ -17,6 +17,7 @@ from simstrategy.check.causes.facts import (
     MEAN_OF_MEANS,
     MISSING_REDUCTION,
     RATE,
+    SCALED,
     STATISTICS,
     SUMMED,
     Finding,
@@ -36,6 +37,8 @@ _ELEMENTS_MIN: Final = 3
 """The fewest elements that prove a factor without a name."""
 _FACTOR_NEAR: Final = 1e-3
 _NAMED_MAX: Final = 4
+_ADDS: Final = ("all_reduce", "reduce")
+"""How what a script's calls add is named among what its names hold."""
 _GRADIENT: Final = ".grad"
 _RATE: Final = ".lr"
 
@@ -72,6 +75,13 @@ def by_factor(spot: Spot) -> Finding | None:
     is_rate = spot.one.attribute.endswith(_RATE)
     if is_rate or ratio == 1 or abs(k / ratio - 1) > _FACTOR_NEAR:
         return Finding(RATE if is_rate else FACTOR, text, factor=k)
+    return _added(spot, text, k)
+
+
+def _added(spot: Spot, text: str, k: float) -> Finding:
+    """Returns what it shows that a value is the reference's times the number of replicas.  k: that factor."""
+    if _is_before_all_sums(spot):
+        return Finding(SCALED, f"{text}, the number of replicas", factor=k, also=(SUMMED,))
     shared = _same_data(spot)
     if shared is not None:
         reason = f"{text}: all replicas hold the same rows of {shared.name!r} at {shared.site}{_stream(spot)}"
@@ -79,6 +89,13 @@ def by_factor(spot: Spot) -> Finding | None:
         return Finding(DUPLICATED, reason, "Give each replica a part of its own", factor=k, also=(SUMMED,))
     reason = f"{text}, the number of replicas: what they bring is added, and the mean of it is the reference's"
     return Finding(SUMMED, reason, "Take the mean, or let each replica contribute its own part", factor=k)
+
+
+def _is_before_all_sums(spot: Spot) -> bool:
+    """Returns whether a value is held before the first step, and before the first call that adds over the replicas."""
+    run, one = spot.other[0], spot.one
+    place = next((number for number, held in enumerate(run) if held is one), len(run))
+    return one.step <= 1 and not any(held.name.startswith(_ADDS) for held in run[:place])
 
 
 def is_divided(spot: Spot) -> bool:

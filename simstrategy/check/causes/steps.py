@@ -13,9 +13,9 @@ import numpy as np
 from simstrategy.check.causes.again import by_turns
 from simstrategy.check.causes.alignment import Pair, paired
 from simstrategy.check.causes.alone import begun_alone, with_state_given_alone, written_at
+from simstrategy.check.causes.beginnings import begins_otherwise
 from simstrategy.check.causes.combination import differing
 from simstrategy.check.causes.facts import (
-    DRAWS,
     OTHER_EFFECTS,
     STEPS,
     Cause,
@@ -28,7 +28,7 @@ from simstrategy.check.causes.facts import (
 from simstrategy.check.causes.held import Traced
 from simstrategy.check.causes.local_steps import are_averaged, change, not_combined
 from simstrategy.check.causes.origin import Origin
-from simstrategy.check.causes.rounding import all_alike, unit_of, varies, wide
+from simstrategy.check.causes.rounding import unit_of, varies, wide
 from simstrategy.check.causes.scene import Scene
 from simstrategy.check.causes.step_shapes import of_one_shape
 from simstrategy.check.causes.step_sums import are_combined, combined_of, multiple_of
@@ -109,7 +109,7 @@ def _begun(sides: _Sides, number: int, pair: Pair) -> Cause:
     step = sides.other[number]
     if (alone := begun_alone(sides.traced, step)) is not None:
         return _cause(sides, number, pair, alone)._replace(source=alone.source)
-    return _cause(sides, number, pair, _initial(pair) if step.number == 1 else None)
+    return _cause(sides, number, pair, begins_otherwise(pair, sides.counts) if step.number == 1 else None)
 
 
 def _are_alike(step: StepFacts) -> bool:
@@ -262,19 +262,6 @@ def _points(run: Steps, itself: PointFacts) -> Iterator[PointFacts]:
             yield _point(step, what, _values(step, what)[0])
         elif (point := combined_of(step)) is not None:
             yield point
-
-
-def _initial(pair: Pair) -> Finding | None:
-    """Recognises parameters that begin with other values on some replicas."""
-    assert pair.other is not None
-    assert pair.one is not None
-    inputs = pair.other.inputs
-    others = [rank for rank, leaves in enumerate(inputs) if not all_alike(inputs[0], leaves, pair.one.units)]
-    remedy = "Give all replicas the values of one of them, as by a broadcast, or draw them from one seed"
-    if others:
-        ranks = f"rank{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
-        return Finding(DRAWS, f"{ranks} begin{'' if len(others) > 1 else 's'} with other values than rank 0", remedy)
-    return Finding(DRAWS, "all replicas begin with values that are not the reference's", "Draw them from one seed")
 
 
 def _cause(sides: _Sides, number: int, pair: Pair, finding: Finding | None) -> Cause:

@@ -127,11 +127,22 @@ def test_a_line_that_one_replica_alone_runs_is_stated_as_such():
 
 def test_a_whole_value_that_every_replica_adds_is_duplicated():
     data = np.float32([1.5, -2.0, 0.25])
-    reference = [[held(2, "batch", data), held(3, "total", [1.0, 3.0])]]
-    other = [[held(2, "batch", data), held(3, "total", [2.0, 6.0])] for _ in range(2)]
+    added = held(3, "all_reduce SUM", text="all_reduce SUM")
+    reference = [[held(2, "batch", data), added, held(3, "total", [1.0, 3.0])]]
+    other = [[held(2, "batch", data), added, held(3, "total", [2.0, 6.0])] for _ in range(2)]
     cause = explained(reference, other)
     assert (cause.kind, cause.site) == ("duplicated samples", "train.py:3")
     assert "all replicas hold the same rows of 'batch' at train.py:2" in cause.text
+
+
+def test_before_anything_is_added_a_value_times_the_replicas_is_no_sum():
+    data = np.float32([1.5, -2.0, 0.25])
+    reference = [[held(2, "batch", data), held(3, "shift", 0.01), held(4, "all_reduce SUM", text="all_reduce SUM")]]
+    other = [[held(2, "batch", data), held(3, "shift", 0.02), held(4, "all_reduce SUM", text="all_reduce SUM")]] * 2
+    cause = explained(reference, other)
+    assert (cause.kind, cause.site) == ("scaled by the number of replicas", "train.py:3")
+    assert "it is 2 times the reference's on all replicas, the number of replicas. The kind is" in cause.text
+    assert "added" not in cause.text
 
 
 def test_rows_that_a_function_drops_are_named_where_it_returns():
