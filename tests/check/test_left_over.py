@@ -8,7 +8,7 @@ import pytest
 from fake_scripts import Fake, trained
 
 from simstrategy.check.causes.facts import StepFacts
-from simstrategy.check.causes.left_over import left_over
+from simstrategy.check.causes.left_over import left_over, truly_small
 from simstrategy.check.once import each_name_once
 from simstrategy.check.scripts import check_script
 from simstrategy.check.scripts.facts import Batches, ScriptRun, Value
@@ -66,6 +66,23 @@ def test_every_replica_counts():
     assert left_over([NOISE[0], other], [NOISE[1], NOISE[2]]) == {}
 
 
+@pytest.mark.parametrize(
+    ("moved", "found"),
+    [
+        ([1.00001, 1.0], set()),  # the second is not moved by the inputs: its terms may be constants
+        ([1.00001, 1.0 + ULP], set()),  # it is moved by one unit in its last place, as all gradients are
+        ([1.00001, 0.99999], {"w"}),
+        ([1.00001, 0.9], set()),  # rounding moves it far
+    ],
+)
+def test_gradients_that_are_truly_small_move_and_not_far(moved, found):
+    small = np.float32([1.7 * ULP, -1.1 * ULP])
+    steps, other = gradients(small, small), gradients(small * np.float32(moved), small)
+    assert truly_small(steps, [other]) == found
+    assert truly_small(steps, [other, steps]) == found
+    assert truly_small(gradients([1e-3, 0.5]), [gradients([1.1e-3, 0.5])]) == set()
+
+
 def packed(settings, *, query=0.0, key=0.0, cut=0.0, seen=True, noise=1.0, wild=False):
     """Two steps on a parameter, half of which has gradients of rounding, of which an optimizer makes whole steps.
 
@@ -78,7 +95,8 @@ def packed(settings, *, query=0.0, key=0.0, cut=0.0, seen=True, noise=1.0, wild=
     for number in (1, 2):
         left = np.float32(draw.choice([-2, -1, 1, 2], 2) * ULP * noise)
         gradient = np.concatenate([np.float32([0.3, 0.7]) * (1 + pattern * np.float32(ULP)), left])
-        change = np.where(np.arange(4) < 2, gradient, np.sign(gradient) * (1 + 9 * settings.sums)) * np.float32(0.1)
+        sizes = np.sign(gradient) * (1 if settings.sums is None else 10)
+        change = np.where(np.arange(4) < 2, gradient, sizes) * np.float32(0.1)
         change = change + (np.float32([*draw.normal(size=2), 0, 0]) if wild else 0)
         fault = np.float32([query, 0, key, 0]) * (settings.replicas > 1)
         fault = fault + np.float32([cut, 0, cut, 0]) * ("cut" in settings.arguments)

@@ -74,8 +74,8 @@ def serve(channel: Channel, output: Path) -> int:
 def _watch(given: list[Any] | None, link: Link) -> Watch | None:
     """Returns what watches the optimizers, which has begun; None where nothing does.
 
-    given: file, nudge, detailed, how other seeds are given, whether the values of all calls are recorded, whether a
-    nudge moves sums, which layers predict, and in which narrow dtype a nudge moves.
+    given: file, nudge, detailed, how other seeds are given, whether the values of all calls are recorded, where a
+    nudge moves no sums, None for nowhere, which layers predict, and in which narrow dtype a nudge moves.
     """
     if given is None:
         return None

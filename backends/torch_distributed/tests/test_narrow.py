@@ -116,17 +116,19 @@ def test_a_cast_in_a_function_of_the_script_is_seen_and_float32_is_not_narrow():
     assert narrow.found == {"bfloat16"}
 
 
-@pytest.mark.parametrize("sums", [False, True])
+@pytest.mark.parametrize("sums", [None, (), ("w",)], ids=["none", "all", "but true ones"])
 def test_without_a_narrow_dtype_gradients_and_inputs_move_as_they_did(sums):
     gradients = [torch.tensor([1.0, -2.0, 3e-9]), torch.tensor([0.5], dtype=torch.bfloat16)]
     moved, expected = [[one.clone() for one in gradients] for _ in range(2)]
     moves = Moves(2, sums=sums, narrow=None)
     for _ in range(2):
-        moves.gradients(moved)
-        if sums:
-            nudge_sums(expected, 2)
-        for one in () if sums else expected:
+        moves.gradients([("w", one) for one in moved])
+        if sums is not None:
+            nudge_sums(expected, 2, [bool(sums)] * 2)
+        for one in expected if sums is None else ():
             nudge(one, 2)
+    small = [one[0][2].item() for one in (moved, gradients)]
+    assert (abs(small[0] - small[1]) > 1e-9) == (sums == ())
     assert all(torch.equal(one, other) for one, other in zip(moved, expected, strict=True))
     named = {"x": gradients[0], "factor": 2.0}
     assert torch.equal(moves.inputs((gradients[0],), {})[0], moves.inputs((gradients[0],), named)[0])
@@ -135,14 +137,14 @@ def test_without_a_narrow_dtype_gradients_and_inputs_move_as_they_did(sums):
 
 
 def test_with_a_narrow_dtype_gradients_move_by_its_unit_and_each_step_in_another_pattern():
-    moves = Moves(1, sums=False, narrow="bfloat16")
+    moves = Moves(1, sums=None, narrow="bfloat16")
     steps = []
     for _ in range(2):
         gradient = torch.full((64,), 1.5)
-        moves.gradients([gradient])
+        moves.gradients([("w", gradient)])
         steps.append((gradient - 1.5).tolist())
     assert {abs(one) for one in (*steps[0], *steps[1])} == {2.0**-7}
     assert steps[0] != steps[1]
     narrow = torch.full((64,), 1.5, dtype=torch.bfloat16)
-    moves.gradients([narrow])
+    moves.gradients([("w", narrow)])
     assert {abs(one) for one in (narrow.float() - 1.5).tolist()} == {2.0**-7}

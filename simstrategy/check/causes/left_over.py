@@ -10,15 +10,19 @@ from typing import Final
 import numpy as np
 
 from simstrategy.check.causes.facts import Host, StepFacts
-from simstrategy.device.perturbed import largest_of
+from simstrategy.device.perturbed import cancelled, largest_of
 
-__all__ = ["Gradients", "gradients_of", "left_over"]
+__all__ = ["Gradients", "gradients_of", "left_over", "truly_small"]
 
 _SMALL_MAX: Final = 1000.0
 """Units in the last place of the largest gradient of a step that may be left where terms cancel: many, and larger."""
 _MOVED_MIN: Final = 0.25
 """The part of a gradient by which one ulp of the inputs moves what rounding leaves; it moves others by a part like
 1e-6."""
+_TRUE_MAX: Final = 1e-3
+"""By a smaller part of its size one ulp of the inputs moves a gradient that is small and no more."""
+_OWN_MAX: Final = 1.5
+"""Units in its last place by which a nudged run moves a gradient itself."""
 _OFTEN: Final = 4
 """In more than one of so many steps of the nudged runs it moves so far: by chance the same may be left twice."""
 
@@ -45,6 +49,28 @@ def left_over(runs: Sequence[Sequence[Gradients]], nudged: Sequence[Sequence[Gra
         if len(masks) == 1 + len(runs) and len({mask.shape for mask in masks}) == 1:
             found[name] = np.logical_and.reduce(masks)
     return {name: mask for name, mask in found.items() if mask.any()}
+
+
+def truly_small(steps: Sequence[Gradients], nudged: Sequence[Sequence[Gradients]]) -> set[str]:
+    """Returns the parameters with elements that may be what rounding leaves and are none, as the nudged runs show.
+
+    Each of them moves with the inputs, and by a small part of its size alone: what is left where terms cancel moves by
+    a large part, or not at all where the terms are constants. steps: of the run that is nudged.
+    """
+    seen: dict[str, Host] = {}
+    most: dict[str, Host] = {}
+    for one, two in [pair for others in nudged for pair in zip(steps, others, strict=False)]:
+        of_all = max([largest_of(leaf) for leaves in one.values() for leaf in leaves], default=0.0)
+        for name in one.keys() & two.keys():
+            for left, right in zip(one[name], two[name], strict=False):
+                if not left.shape == right.shape == seen.get(name, left).shape:
+                    return set()
+                small = cancelled(left, beside=of_all)
+                gaps, sizes = np.abs(right - left), np.where(small, np.abs(left), 1)
+                moves = np.where(small & (gaps > _OWN_MAX * np.spacing(sizes)), gaps / sizes, 0.0)
+                seen[name], most[name] = seen.get(name, small) | small, np.maximum(most.get(name, moves), moves)
+    found = {name: most[name][small] for name, small in seen.items() if small.any()}
+    return {name for name, moves in found.items() if moves.min() > 0 and moves.max() < _TRUE_MAX}
 
 
 def _small(steps: Sequence[Gradients]) -> dict[str, Host]:

@@ -1,6 +1,6 @@
 """Decides whether two arrays are equal up to rounding, for all claims of an explanation."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -81,9 +81,16 @@ def varies(terms: tuple[Leaves, ...], units: tuple[float, ...]) -> bool:
     return not all(all_alike(terms[0], term, units) for term in terms[1:])
 
 
-def cancels(steps: Sequence[StepFacts]) -> bool:
-    """Returns whether a gradient of some step has elements that may be what rounding leaves of terms that cancel."""
-    return any(_any_cancelled([leaf for leaves in step.gradients for leaf in leaves]) for step in steps)
+def cancels(steps: Sequence[StepFacts], but: Collection[str] = ()) -> bool:
+    """Returns whether a gradient of some step has elements that may be what rounding leaves of terms that cancel.
+
+    but: the names of parameters whose gradients are known to be none.
+    """
+    for step in steps:
+        named = [pair for leaves in step.gradients for pair in zip(step.names, leaves, strict=True)]
+        if _any_cancelled([leaf for name, leaf in named if name not in but], [leaf for _, leaf in named]):
+            return True
+    return False
 
 
 def cancels_in(recording: Recording) -> bool:

@@ -62,7 +62,8 @@ class ScriptSettings(NamedTuple):
     what names hold. laws: those of one run that are judged in it. folder: the current folder of the replicas; None for
     this process's. is_planted: whether the run is one of the law of faults, which has `ended`. fault: what is planted
     in such a run; None for nothing. recorded: whether the run has its `recording`; such a run is detailed. sums:
-    whether a nudge also moves what sums of gradients leave where their terms cancel, see `device.perturbed`. reseeded:
+    None, or a nudge also moves what sums of gradients leave where their terms cancel, see `device.perturbed`; not in
+    the parameters of these names, whose gradients are truly as small. reseeded:
     `draws` of runs, from which each replica draws other numbers. predicting: kinds of layers that do what they do in a
     prediction, "statistics" and "draws"; with "elsewhere" another constant than their mean stands in place of the
     numbers that are drawn. narrow: a dtype of `device.narrow` by whose units a nudge moves inputs and gradients; None
@@ -80,7 +81,7 @@ class ScriptSettings(NamedTuple):
     is_planted: bool = False
     fault: Fault | None = None
     recorded: bool = False
-    sums: bool = False
+    sums: tuple[str, ...] | None = None
     predicting: tuple[str, ...] = ()
     narrow: str | None = None
 

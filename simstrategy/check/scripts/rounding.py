@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final, final
 
 from simstrategy.check.causes.facts import StepFacts
-from simstrategy.check.causes.left_over import gradients_of, left_over
+from simstrategy.check.causes.left_over import gradients_of, left_over, truly_small
 from simstrategy.check.causes.rounding import cancels
 from simstrategy.check.compare import NUDGES
 from simstrategy.check.left_over import LeftOver
@@ -44,8 +44,8 @@ class Rounding:
         """Of the runs of `nudged`."""
         self._also: list[Sequence[StepFacts]] = []
         """Of runs of the first number that were nudged by units of a narrow dtype."""
-        self._moved_sums: dict[tuple[int, str | None], Measured] = {}
-        """By the number of replicas, and by the narrow dtype that both compared runs compute in."""
+        self._moved_sums: dict[tuple[int, str | None, tuple[str, ...]], Measured] = {}
+        """By the number of replicas, the narrow dtype that both compared runs compute in, and what does not move."""
         self._narrow: list[str] = []
         """The narrow dtypes by whose units runs were nudged."""
 
@@ -83,23 +83,31 @@ class Rounding:
     ) -> tuple[Measured, Measured] | None:
         """Returns two runs with other nudged runs where these move more; see `ScriptStudy`.  recorded: of both."""
         narrow = coarsest([run.narrow for run in recorded if run.narrow is not None])
-        if narrow is None and not any(cancels(run.steps) for run in recorded):
+        true = self._truly_small(recorded[0]) if counts[0] == self._first else ()
+        if narrow is None and not any(cancels(run.steps, true) for run in recorded):
             return None
         self.note_narrow(narrow)
-        one, other = [self._with_moved_sums(measured(count), count, narrow) for count in counts]
+        one, other = [self._with_moved_sums(measured(count), count, narrow, true) for count in counts]
         return one, other
 
-    def _with_moved_sums(self, measured: Measured, replicas: int, narrow: str | None) -> Measured:
-        found = self._moved_sums.get((replicas, narrow))
+    def _truly_small(self, recorded: ScriptRun) -> tuple[str, ...]:
+        """Returns the parameters whose small gradients are no rounding.  recorded: a run of the first number."""
+        moved = [[gradients_of(step) for step in steps] for steps in self._steps]
+        return tuple(sorted(truly_small([gradients_of(step) for step in recorded.steps], moved)))
+
+    def _with_moved_sums(
+        self, measured: Measured, replicas: int, narrow: str | None, true: tuple[str, ...]
+    ) -> Measured:
+        found = self._moved_sums.get((replicas, narrow, true))
         if found is None:
             detailed = narrow is not None and replicas == self._first
             runs = [
-                self._run(replicas, {}, nudge=pattern, sums=True, detailed=detailed, narrow=narrow)
+                self._run(replicas, {}, nudge=pattern, sums=true, detailed=detailed, narrow=narrow)
                 for pattern in NUDGES
             ]
             self._also += [run.steps for run in runs] if detailed else []
             moved = [one for one in map(self._outcome, runs) if one.error is None]
-            found = self._moved_sums[replicas, narrow] = measured.also_nudged(moved)
+            found = self._moved_sums[replicas, narrow, true] = measured.also_nudged(moved)
         return found
 
     def left_over(self, recorded: Sequence[ScriptRun], paths: Collection[str]) -> LeftOver:

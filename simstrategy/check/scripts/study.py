@@ -277,7 +277,7 @@ class ScriptStudy:
         detailed: bool = False,
         laws: tuple[str, ...] = (),
         reseeded: tuple[str, ...] = (),
-        sums: bool = False,
+        sums: tuple[str, ...] | None = None,
         predicting: tuple[str, ...] = (),
         narrow: str | None = None,
     ) -> ScriptRun:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from simstrategy.check.causes.steps import explain_steps
 from simstrategy.check.causes.facts import StepFacts
+from simstrategy.check.causes.steps import explain_steps
 
 DRAWN = np.random.default_rng(0).normal(size=6).astype(np.float32)
 
@@ -19,7 +19,12 @@ def began(*ranks):
 @pytest.mark.parametrize(
     ("one", "other", "kind", "text"),
     [
-        (DRAWN, 2 * DRAWN, "scaled by the number of replicas", "all replicas begin with 2 times the reference's values"),
+        (
+            DRAWN,
+            2 * DRAWN,
+            "scaled by the number of replicas",
+            "all replicas begin with 2 times the reference's values",
+        ),
         ([0.01] * 6, [0.02] * 6, "scaled by the number of replicas", "2 times the reference's values"),
         ([0.5, 0.01, 0.01], [0.5, 0.03, 0.03], None, "all replicas begin with other constants than the reference"),
         ([0.01] * 6, DRAWN, "different draws", "Draw them from one seed"),

@@ -4,7 +4,7 @@ The unit may be that of a narrow dtype, such as bfloat16: here is also what find
 casts, autocast, policies of FSDP or hooks, wherever they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, TypeGuard, final
 
 import numpy as np
@@ -29,12 +29,13 @@ _LOOKS_UP: Final = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 class Moves:
     """What moves in a run that measures rounding.  pattern: by which.
 
-    sums: whether what sums of gradients leave where their terms cancel moves as well, as by `nudge_sums`. narrow: a
+    sums: None, or what sums of gradients leave where their terms cancel moves as well, as by `nudge_sums`, but for
+    those of the parameters of these names, which are truly as small. narrow: a
     dtype of `device.narrow` in which the script computes, whose units inputs and gradients then move by; None for none.
     Parameters move by their own: the script's casts round what becomes of them.
     """
 
-    def __init__(self, pattern: int, *, sums: bool, narrow: str | None) -> None:
+    def __init__(self, pattern: int, *, sums: Collection[str] | None, narrow: str | None) -> None:
         self._pattern = pattern
         self._sums = sums
         self._narrow = narrow
@@ -56,13 +57,14 @@ class Moves:
         """Moves a parameter […] in place."""
         nudge(tensor, self._pattern)
 
-    def gradients(self, tensors: Sequence[torch.Tensor]) -> None:
-        """Moves the gradients of a step, [...] each, in place."""
-        if self._sums:
-            nudge_sums(tensors, self._pattern)
+    def gradients(self, named: Sequence[tuple[str, torch.Tensor]]) -> None:
+        """Moves the gradients of a step, [...] each, in place.  named: with the names of their parameters."""
+        tensors = [tensor for _, tensor in named]
+        if self._sums is not None:
+            nudge_sums(tensors, self._pattern, [name in self._sums for name, _ in named])
         pattern = self._next()
         for tensor in tensors:
-            if not self._sums or (self._narrow is not None and local_of(tensor).dtype in _EXACT):
+            if self._sums is None or (self._narrow is not None and local_of(tensor).dtype in _EXACT):
                 nudge(tensor, pattern, self._narrow)
 
     def _looked_up(self, module: torch.nn.Module, _given: Any, found: Any) -> Any:
@@ -124,23 +126,25 @@ def nudge(tensor: torch.Tensor, pattern: int, narrow: str | None = None) -> None
             local.copy_(_moved(local, pattern, narrow))
 
 
-def nudge_sums(tensors: Sequence[torch.Tensor], pattern: int) -> None:
+def nudge_sums(tensors: Sequence[torch.Tensor], pattern: int, are_true: Sequence[bool] = ()) -> None:
     """Moves the elements of sums, [...] each, in place, also those that rounding has left of terms that cancel.
 
     They are small beside the largest element. Where all elements of a sum are, they are beside the largest one of all
     sums that ranks have whole, which is the same on each rank; where a rank has a part of a sum, beside all of its own.
+    are_true: of each tensor whether it is truly as small, so that all its elements move by one unit in the last place.
     """
     exact = []
-    for tensor in tensors:
+    for tensor, is_true in zip(tensors, are_true or [False] * len(tensors), strict=True):
         local = local_of(tensor)
         if local.dtype in _EXACT and local.layout == torch.strided and local.numel():
-            exact.append((local, local.cpu().contiguous().numpy(), local.shape != tensor.shape))
+            exact.append((local, local.cpu().contiguous().numpy(), local.shape != tensor.shape, is_true))
         else:
             nudge(tensor, pattern)
-    of_all = max([largest_of(host) for _, host, _ in exact], default=0.0)
-    whole = max([largest_of(host) for _, host, is_part in exact if not is_part], default=0.0)
-    for local, host, is_part in exact:
-        moved_host = moved_sums(host, pattern, largest=of_all if is_part else None, beside=whole)
+    of_all = max([largest_of(host) for _, host, *_ in exact], default=0.0)
+    whole = max([largest_of(host) for _, host, is_part, _ in exact if not is_part], default=0.0)
+    for local, host, is_part, is_true in exact:
+        largest = of_all if is_part else None
+        moved_host = perturb(host, pattern) if is_true else moved_sums(host, pattern, largest=largest, beside=whole)
         with torch.no_grad():
             local.copy_(torch.from_numpy(moved_host))
 

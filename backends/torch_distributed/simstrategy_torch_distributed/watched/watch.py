@@ -253,7 +253,7 @@ class Watch:
             self._name(parameter, f"optimizer {first + 1}, parameter {number}" if first else f"parameter {number}")
         parameters = self._trained(parameters)
         if self._moves is not None:
-            self._moves.gradients([one.grad for one in parameters if one.grad is not None])
+            self._moves.gradients([(self._names[one], one.grad) for one in parameters if one.grad is not None])
         if not self._step:
             self._inputs.write()
             if self._held is not None:
