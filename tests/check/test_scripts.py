@@ -321,6 +321,7 @@ def test_what_a_law_of_one_run_finds_opens_at_the_line_that_it_names():
         ("loss 1.5", "loss 1.5", "loss 2.5", ()),  # a line that is compared
         ("step 1", "step 1", "step 1\nstep 2", ()),  # other lines
         ("nan", "nan", "NaN", ()),
+        ("2026-11-30 11:34:48 rows 8", "2026-11-30 11:34:48 rows 8", "2026-11-30 11:35:02 rows 8", ()),
     ],
 )
 def test_printed_numbers_that_may_lawfully_differ_are_not_remarked(one, again, other, nudged):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -12,6 +13,9 @@ __all__ = ["Output", "Printed", "numbers_in", "pattern_of", "unlike_numbers"]
 
 _NUMBER: Final = re.compile(r"(?<![\w.])[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)(?![\w])", re.IGNORECASE)
 
+
+_CLOCK: Final = re.compile(r"\b\d{1,4}[-/]\d{1,2}[-/]\d{1,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?\b")
+"""A date, or a time: two equal runs may print the same ones, since some of their parts stay for hours."""
 
 _SHARE: Final = 1e-3
 """By how much of itself a number that nothing compares has to differ, to be worth a remark."""
@@ -116,9 +120,9 @@ def _unlike(one: Output, other: Output, pattern: "re.Pattern[str] | None") -> It
 
 
 def _by_form(output: str) -> dict[str, list[str]]:
-    """Returns the lines with numbers by what they are without these."""
+    """Returns the lines with numbers by what they are without these.  Dates and times are left out of them."""
     found: dict[str, list[str]] = {}
-    for line in output.splitlines():
+    for line in map(partial(_CLOCK.sub, ""), output.splitlines()):
         form, count = _NUMBER.subn("#", line)
         if count:
             found.setdefault(form, []).append(line)
