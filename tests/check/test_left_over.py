@@ -3,6 +3,7 @@
 Clauses: G-120, G-121.
 """
 
+import ml_dtypes
 import numpy as np
 import pytest
 from fake_scripts import Fake, trained
@@ -81,6 +82,15 @@ def test_gradients_that_are_truly_small_move_and_not_far(moved, found):
     assert truly_small(steps, [other]) == found
     assert truly_small(steps, [other, steps]) == found
     assert truly_small(gradients([1e-3, 0.5]), [gradients([1.1e-3, 0.5])]) == set()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_gradients_that_are_not_finite_or_narrow_are_none_of_both(dtype):
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    wild = [{"v": [np.float32([1.0, np.inf])], "w": [np.array([np.nan, np.inf, 1e-3, 0.0]).astype(kind)]}]
+    other = [{"v": [np.float32([1.0, -np.inf])], "w": [np.array([1.0, -np.inf, 2e-3, 0.0]).astype(kind)]}]
+    assert left_over([wild, other], [other]) == {}
+    assert truly_small(wild, [other]) == set()
 
 
 def packed(settings, *, query=0.0, key=0.0, cut=0.0, seen=True, noise=1.0, wild=False):

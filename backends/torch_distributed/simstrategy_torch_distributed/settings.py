@@ -47,9 +47,8 @@ class Watching:
     None for none. detailed: whether gradients and sums are recorded. reseeded: the sources of each rank's own draws
     that get other seeds, as `watched/seeds.py` names them. shared: whether the values of all calls are recorded. sums:
     None, or a nudge moves what sums of gradients leave where their terms cancel, as `moved_sums` does, but in the
-    parameters of these names. predicting:
-    kinds of layers that do what they do in a prediction, "statistics" and "draws"; "elsewhere" for another constant
-    than the mean in place of what is drawn. narrow: the dtype, "bfloat16" or
+    parameters of these names. predicting: kinds of layers that do what they do in a prediction, "statistics" and
+    "draws"; "elsewhere" for another constant than the mean in place of what is drawn. narrow: the dtype, "bfloat16" or
     "float16", by whose units inputs and gradients are nudged; None for their own. listing: the file in which the first
     rank lists what libraries it has imported; None where that is not asked.
     """

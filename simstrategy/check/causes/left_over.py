@@ -65,12 +65,24 @@ def truly_small(steps: Sequence[Gradients], nudged: Sequence[Sequence[Gradients]
             for left, right in zip(one[name], two[name], strict=False):
                 if not left.shape == right.shape == seen.get(name, left).shape:
                     return set()
-                small = cancelled(left, beside=of_all)
-                gaps, sizes = np.abs(right - left), np.where(small, np.abs(left), 1)
-                moves = np.where(small & (gaps > _OWN_MAX * np.spacing(sizes)), gaps / sizes, 0.0)
+                small, moves = _moves(left, right, of_all)
                 seen[name], most[name] = seen.get(name, small) | small, np.maximum(most.get(name, moves), moves)
     found = {name: most[name][small] for name, small in seen.items() if small.any()}
     return {name for name, moves in found.items() if moves.min() > 0 and moves.max() < _TRUE_MAX}
+
+
+def _moves(one: Host, two: Host, of_all: float) -> tuple[Host, Host]:
+    """Returns which elements [any shape] may be what rounding leaves, and by which part of themselves these move.
+
+    of_all: the largest gradient of the step. A move that may be the nudge of the gradient itself is none.
+    """
+    small = cancelled(one, beside=of_all)
+    found = np.zeros(one.shape)
+    before, after = one[small].astype(np.float64), two[small].astype(np.float64)
+    gaps = np.abs(after - before)
+    is_own = gaps <= _OWN_MAX * np.spacing(np.abs(one[small])) if small.any() else small[small]
+    found[small] = np.where(is_own, 0.0, gaps / np.abs(before))
+    return small, found
 
 
 def _small(steps: Sequence[Gradients]) -> dict[str, Host]:
