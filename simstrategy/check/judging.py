@@ -12,10 +12,11 @@ from simstrategy.check.laws import repeat
 from simstrategy.check.outcome import program_folder, program_name
 from simstrategy.check.remarks import REMARKS, remarks_of
 from simstrategy.check.report import Report
-from simstrategy.check.row import Row
+from simstrategy.check.row import Row, state_of
 from simstrategy.check.rows import law_row, not_judged
 from simstrategy.check.runs import RecordedRuns, require_known, tried_in
 from simstrategy.check.shown import Way, of_replicas
+from simstrategy.check.untyped import other_type
 from simstrategy.errors import InvalidArgument, Unsupported
 from simstrategy.trace import Recording
 
@@ -106,8 +107,8 @@ def judge(
     with closing(runs):
         rows = []
         for row in chain(*(law(runs) for law in always), *(_named_rows(runs, named[name], name) for name in names)):
-            on_row(row)
-            rows.append(row)
+            rows.append(_if_used(runs, row) if unused is _UNUSED else row)
+            on_row(rows[-1])
         if runs.has_reference and any(row.why == "not repeatable" for row in rows):
             changed = what_is_changed(runs.program, partial(runs.reseeded, runs.replicas[0]))
             if changed is not None:
@@ -116,6 +117,21 @@ def judge(
         remarks = remarks_of(rows, tried_in(runs), words)
         folder = program_folder(runs.program) or None
         return Report(program_name(runs.program), rows, remarks, require, runs.notes, record, folder, unused)
+
+
+def _if_used(runs: RecordedRuns, row: Row) -> Row:
+    """Returns a row; not judged where it agrees about a program of another library that uses nothing of its strategy.
+
+    Clause: J-122.
+    """
+    if row.reference or row.undecided is not None or any(found.first.events for found in runs.made().values()):
+        return row
+    other = other_type(runs.program) if state_of(row) == "agrees" else None
+    if other is None:
+        return row
+    text = "the program used nothing of its strategies, and its file imports a library that has others: for {1}, give "
+    text += "the parameter its type, {0}: {1}"
+    return row._replace(undecided=text.format(*other), why="its strategies were not used")
 
 
 def _named_rows(runs: R, law: Callable[[R], Iterator[Row]], name: str) -> Iterator[Row]:

@@ -175,6 +175,28 @@ def test_an_agreement_of_runs_that_asked_nothing_says_so():
     assert str(report_of(as_data(empty))) == str(empty)
 
 
+def made_by(text, **names):
+    """Returns the program of a text, in a module with these names."""
+    exec(text, names)
+    return names["program"]
+
+
+def test_an_agreement_about_nothing_of_a_program_of_another_library_is_not_judged():
+    """Clause: J-122."""
+    library = ModuleType("tensorflow")
+    foreign = made_by("def program(strategy):\n    return 1.0\n", tf=library)
+    report = ss.check(foreign, replicas=[1, 2])
+    assert report.verdict == "undecided"
+    assert "NOT JUDGED: its strategies were not used" in str(report)
+    assert "for tf.distribute.Strategy, give the parameter its type, strategy: tf.distribute.Strategy" in str(report)
+    used = made_by("def program(strategy):\n    strategy.run(lambda: None)\n    return 1.0\n", tf=library)
+    assert ss.check(used, replicas=[1, 2]).agrees
+    ours = made_by("def program(strategy):\n    return 1.0\n", tf=ModuleType("numpy"))
+    assert ss.check(ours, replicas=[1, 2]).agrees
+    other = made_by("def program(strategy):\n    return strategy.num_replicas_in_sync * 2.0\n", tf=library)
+    assert ss.check(other, replicas=[1, 2]).verdict == "differ"
+
+
 def test_a_program_whose_parameter_has_a_type_is_not_told_to_give_it_one():
     """Nor is a script, whose rows state what to do."""
     study = Study(lambda strategy: 1.0, ["sim"], [1, 2], (), (InOrder,), Settings())
