@@ -34,11 +34,12 @@ def judged_without(
     differ by more than the inputs' rounding has moved them. Where the other elements of a value are not judged either,
     or differ, it stays as it was: without these elements less is known of rounding.
     """
-    if found.problems or not {*found.undecided} - {*but}:
+    paths = [path for path in found.undecided if path not in but]
+    if found.problems or not paths:
         return found
     masks = {
         path: mask
-        for path, mask in left_over({*found.undecided} - {*but}).items()
+        for path, mask in left_over(paths).items()
         if all(value.shape == mask.shape for side in sides for value in side.meaning.values(path))
     }
     while masks:

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 from fake_scripts import Fake, trained
 
+from simstrategy.check.across import Across, Side
 from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.causes.left_over import left_over, truly_small
+from simstrategy.check.compare import Comparison
+from simstrategy.check.left_over import judged_without
+from simstrategy.check.meaning import meaning_of
 from simstrategy.check.once import each_name_once
+from simstrategy.check.outcome import Outcome
 from simstrategy.check.scripts import check_script
 from simstrategy.check.scripts.facts import Batches, ScriptRun, Value
 
@@ -220,3 +225,14 @@ def test_where_all_nudged_runs_raise_rounding_is_not_known_and_nobody_is_accused
     assert "moved in place" in str(report)
     assert checked(lambda settings: script(settings, apart=1.0)).verdict == "differ"
     assert checked(lambda settings: script(settings, apart=0.0)).verdict == "agree"
+
+
+def test_values_are_asked_for_and_named_in_the_order_of_the_comparison():
+    asked = []
+    paths = [f"after step {number}['w']" for number in range(50)]
+    found = Across(50, Comparison(False, 1.0, 1.0, None), {}, dict.fromkeys(paths, "unknown"), {}, {})
+    outcome = Outcome((), None, ())
+    side = Side(1, meaning_of(outcome), (), outcome)
+    again = judged_without((side, side), {}, found, lambda given: asked.extend(given) or {}, but=paths[10:12])
+    assert again is found
+    assert asked == [*paths[:10], *paths[12:]]
