@@ -40,6 +40,7 @@ def test_the_bias_of_keys_and_its_moments_are_named_and_all_others_are_judged():
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_rate_that_depends_on_the_replicas_is_found_beside_it():
     report = replicas_agree(attention(lambda replicas: 0.01 * replicas), replicas=(1, 2))
     assert report.verdict == "differ", str(report)
