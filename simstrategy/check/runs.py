@@ -29,6 +29,7 @@ __all__ = [
     "VariedRuns",
     "agree",
     "compared",
+    "nudged_in",
     "require_known",
     "seeds_drawn",
     "sides",
@@ -213,13 +214,18 @@ class RepeatedRuns(RecordedRuns, VariedRuns, Protocol):
 def tried_in(runs: RecordedRuns) -> set[str]:
     """Returns words of `remarks.REMARKS` for what the runs tried."""
     made = runs.made()
-    tried = {"nudged"} if any(found.first.floats_put for found in made.values()) else set()
+    tried = nudged_in(made.values())
     for count in made:
         for parts in runs.recorded(count).parts:
             sizes = [size for _, size in parts.rows]
             tried |= {"uneven"} if len(set(sizes)) > 1 else set()
             tried |= {"empty"} if 0 in sizes else set()
     return tried
+
+
+def nudged_in(made: Iterable[Measured]) -> set[str]:
+    """Returns the word of `remarks.REMARKS` for inputs that were moved by one ulp, or nothing."""
+    return {"nudged"} if any(found.first.floats_put for found in made) else set()
 
 
 def require_known(exempt: Mapping[str, str], made: Iterable[Measured]) -> None:

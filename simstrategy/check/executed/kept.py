@@ -13,6 +13,8 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
+from simstrategy.check.distances import same_bits
+
 __all__ = ["BEFORE", "FED_BACK", "KEEP", "TAKEN", "WITHIN", "Form", "Keeping", "Kept", "with_forms"]
 
 KEEP: Final = "__simstrategy_keep__"
@@ -110,10 +112,7 @@ def _are_equal(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
         pairs = [[np.asarray(one) for one in pair] for pair in zip(before, after, strict=True)]
     except Exception:  # noqa: BLE001 - of what was given away, or has no values on the host, nothing is known
         return False
-    return bool(pairs) and all(
-        one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-        for one, other in pairs
-    )
+    return bool(pairs) and all(same_bits(one, other) for one, other in pairs)
 
 
 @final

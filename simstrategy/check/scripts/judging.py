@@ -1,6 +1,6 @@
 """`check_script`: judges a script that another library's launcher starts, such as torchrun, by laws of `check`."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from simstrategy.check.remarks import remarks_of
 from simstrategy.check.report import Report
 from simstrategy.check.row import Row, shown_in
 from simstrategy.check.rows import law_row, not_judged
-from simstrategy.check.runs import Measured, Settings, require_known
+from simstrategy.check.runs import Settings, nudged_in, require_known
 from simstrategy.check.scripts.facts import REFUSED, Front
 from simstrategy.check.scripts.faults import faults_of_script, require_kinds
 from simstrategy.check.scripts.printed import pattern_of
@@ -119,15 +119,10 @@ def check_script(
             on_row(row)
             rows.append(row)
         require_known(settings.exempt, study.made().values())
-        not_tried = remarks_of(rows, _tried(study.made().values()), _REMARKS if {*names} - {"faults"} else ())
+        not_tried = remarks_of(rows, nudged_in(study.made().values()), _REMARKS if {*names} - {"faults"} else ())
         study.notes += remarks_on(study.first_runs)
         again, file = partial(_recorded_again, front, script, study), Path(script)
         return Report(file.name, rows, not_tried, require, study.notes, again, str(file.absolute().parent))
-
-
-def _tried(made: Iterable[Measured]) -> set[str]:
-    """Returns words of `REMARKS` for what the runs tried."""
-    return {"nudged"} if any(found.first.floats_put for found in made) else set()
 
 
 def _recorded_again(front: Front, script: str, study: ScriptStudy, way: Way) -> Recording:

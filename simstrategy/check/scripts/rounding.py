@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final, final
 
 from simstrategy.check.causes.facts import StepFacts
-from simstrategy.check.causes.left_over import gradients_of, left_over, truly_small
+from simstrategy.check.causes.left_over import Gradients, gradients_of, left_over, truly_small
 from simstrategy.check.causes.rounding import cancels
 from simstrategy.check.compare import NUDGES
 from simstrategy.check.left_over import LeftOver
@@ -92,8 +92,7 @@ class Rounding:
 
     def _truly_small(self, recorded: ScriptRun) -> tuple[str, ...]:
         """Returns the parameters whose small gradients are no rounding.  recorded: a run of the first number."""
-        moved = [[gradients_of(step) for step in steps] for steps in self._steps]
-        return tuple(sorted(truly_small([gradients_of(step) for step in recorded.steps], moved)))
+        return tuple(sorted(truly_small(_gradients_in(recorded.steps), [*map(_gradients_in, self._steps)])))
 
     def _with_moved_sums(
         self, measured: Measured, replicas: int, narrow: str | None, true: tuple[str, ...]
@@ -119,7 +118,10 @@ class Rounding:
         if any(len(run.steps) != run.batches.made for run in recorded):
             return {}
         names = {value.path: value.name for value in recorded[0].values if value.path in paths and value.name}
-        steps = [[gradients_of(step) for step in run.steps] for run in recorded]
-        moved = [[gradients_of(step) for step in steps] for steps in self._steps]
-        found = left_over(steps, moved) if names else {}
+        steps = [_gradients_in(run.steps) for run in recorded]
+        found = left_over(steps, [*map(_gradients_in, self._steps)]) if names else {}
         return {path: found[name] for path, name in names.items() if name in found}
+
+
+def _gradients_in(steps: Sequence[StepFacts]) -> list[Gradients]:
+    return [gradients_of(step) for step in steps]
