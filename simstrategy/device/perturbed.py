@@ -5,10 +5,10 @@ results of the functions that libraries round differently. The change of the res
 two backends that means anything; `simstrategy.check` uses it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from types import SimpleNamespace
-from typing import Any, Final, cast, final
+from typing import Any, Final, NamedTuple, cast, final
 from zlib import crc32
 
 import numpy as np
@@ -19,7 +19,16 @@ from simstrategy.device.terms import Array, Device, Op
 from simstrategy.device.wrapper import Wrapper
 from simstrategy.errors import InvalidType, Unsupported
 
-__all__ = ["LEFT_MAX", "UlpPerturbed", "cancelled", "largest_beside", "largest_of", "moved_sums", "perturb"]
+__all__ = [
+    "LEFT_MAX",
+    "LeftSums",
+    "UlpPerturbed",
+    "cancelled",
+    "largest_beside",
+    "largest_of",
+    "moved_sums",
+    "perturb",
+]
 
 _APPROXIMATE: Final = (
     *("exp", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "pow", "hypot", "atan2"),
@@ -44,13 +53,30 @@ _NEIGHBOURS: Final[dict[str, np.ndarray]] = {
 """By dtype the neighbours of 1, as [2]: the smaller one and the larger one."""
 
 
-def cancelled(value: np.ndarray, largest: float | None = None, *, beside: float = 0.0) -> np.ndarray:
+class LeftSums(NamedTuple):
+    """Which sums of the steps of an optimizer rounding may have left.
+
+    true: the names of those that are truly as small. terms: of each step, by name, the size of the largest element of
+    the terms, on all replicas; a step or a name that is missing has none that is known.
+    """
+
+    true: tuple[str, ...] = ()
+    terms: tuple[Mapping[str, float], ...] = ()
+
+    def of_step(self, number: int) -> Mapping[str, float]:
+        """Returns the sizes of terms, by name.  number: of the step, from 1."""
+        return self.terms[number - 1] if number <= len(self.terms) else {}
+
+
+def cancelled(
+    value: np.ndarray, largest: float | None = None, *, beside: float = 0.0, terms: float = 0.0
+) -> np.ndarray:
     """Returns which elements of an array […] of sums may be what rounding leaves of terms that cancel, as bool […].
 
     Those are not zero, and a few units in the last place of the largest element at most. largest: the size of that one,
     where `value` is a part of the sums. beside: the size of the largest one of all sums of a step, which counts where
-    all elements of the array are so small beside it. Only of float32 and float64: eight units of a narrower dtype are
-    no small part.
+    all elements of the array are so small beside it. terms: the size of the largest element of what was added. Only of
+    float32 and float64: eight units of a narrower dtype are no small part.
 
     >>> cancelled(np.array([1.0, 2e-16, 0.0]))
     array([False,  True, False])
@@ -58,7 +84,7 @@ def cancelled(value: np.ndarray, largest: float | None = None, *, beside: float 
     if value.dtype.name not in ("float32", "float64") or not value.size:
         return np.zeros(value.shape, bool)
     sizes = np.abs(value)
-    return np.asarray((sizes > 0) & (sizes <= LEFT_MAX * _unit(value, largest, beside)))
+    return np.asarray((sizes > 0) & (sizes <= LEFT_MAX * _unit(value, largest, beside, terms)))
 
 
 def largest_beside(own: float, of_all: float, dtype: str) -> float:
@@ -87,23 +113,25 @@ def largest_of(value: np.ndarray) -> float:
     return float(np.abs(value).max(where=np.isfinite(value), initial=0))
 
 
-def _unit(value: np.ndarray, largest: float | None, beside: float) -> np.ndarray:
+def _unit(value: np.ndarray, largest: float | None, beside: float, terms: float) -> np.ndarray:
     """Returns one unit in the last place of the largest of sums [...]; NaN and infinity have none that counts."""
     most = largest_beside(largest_of(value), beside, value.dtype.name) if largest is None else largest
-    return np.asarray(np.finfo(value.dtype).eps * value.dtype.type(most))
+    return np.asarray(np.finfo(value.dtype).eps * value.dtype.type(max(most, terms)))
 
 
-def moved_sums(value: np.ndarray, pattern: int, *, largest: float | None = None, beside: float = 0.0) -> np.ndarray:
+def moved_sums(
+    value: np.ndarray, pattern: int, *, largest: float | None = None, beside: float = 0.0, terms: float = 0.0
+) -> np.ndarray:
     """Returns a float array […] of sums as `perturb` does; what `cancelled` finds grows, or has the other sign.
 
     It moves by its size and a unit in the last place of the largest element, in one direction where the pattern is odd,
-    and in the other one where it is even. largest, beside: as of `cancelled`.
+    and in the other one where it is even. largest, beside, terms: as of `cancelled`.
     """
     moved = perturb(value, pattern)
-    left = cancelled(value, largest, beside=beside)
+    left = cancelled(value, largest, beside=beside, terms=terms)
     if not left.any():
         return moved
-    step = (np.abs(value) + _unit(value, largest, beside)).astype(value.dtype)
+    step = (np.abs(value) + _unit(value, largest, beside, terms)).astype(value.dtype)
     return np.where(left, np.where(_upward(value.shape, 0) == pattern % 2, value + step, value - step), moved)
 
 

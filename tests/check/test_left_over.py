@@ -11,6 +11,7 @@ from fake_scripts import Fake, trained
 from simstrategy.check.across import Across, Side
 from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.causes.left_over import left_over, truly_small
+from simstrategy.check.causes.rounding import cancels, sizes_of_terms
 from simstrategy.check.compare import Comparison
 from simstrategy.check.left_over import judged_without
 from simstrategy.check.meaning import meaning_of
@@ -18,6 +19,7 @@ from simstrategy.check.once import each_name_once
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.scripts import check_script
 from simstrategy.check.scripts.facts import Batches, ScriptRun, Value
+from simstrategy.device.perturbed import LeftSums
 
 ULP = float(np.finfo(np.float32).eps)
 
@@ -87,6 +89,38 @@ def test_gradients_that_are_truly_small_move_and_not_far(moved, found):
     assert truly_small(steps, [other]) == found
     assert truly_small(steps, [other, steps]) == found
     assert truly_small(gradients([1e-3, 0.5]), [gradients([1.1e-3, 0.5])]) == set()
+
+
+def test_gradients_are_small_beside_their_terms_where_these_cancel_and_may_be_truly_so():
+    small = np.float32([1.7 * ULP, -1.1 * ULP])
+    steps = [{"w": [small]}]
+    for factor, found in ((1.00001, {"w"}), (1.5, set())):
+        other = [{"w": [small * np.float32(factor)]}]
+        assert truly_small(steps, [other]) == set()
+        assert truly_small(steps, [other], [{"w": 0.5}]) == found
+        assert truly_small(steps, [other], [{"v": 0.5}]) == found  # of another parameter, since all of it is as small
+
+
+def steps_of(*made):
+    """Returns the steps of two replicas on one parameter.  made: of each step the gradient, and the terms or ()."""
+    both = ((np.float32([0.0]),), (np.float32([0.0]),))
+    return [
+        StepFacts(number, "train.py:9", "train.py:8", ("w",), both, ((np.float32(one),),) * 2, terms, both)
+        for number, (one, terms) in enumerate(made, 1)
+    ]
+
+
+def test_terms_count_where_they_are_much_larger_than_their_sum():
+    large, small = [tuple([(np.float32([one]),) for one in (size, -size)]) for size in (0.5, 2e-7)]
+    zeros = ((np.float32([0.0]),),) * 2
+    steps = steps_of(([1e-7], zeros), ([1e-7], large), ([0.25], large), ([1e-7], small), ([1e-7], ()))
+    assert sizes_of_terms(steps) == ({"w": 0.5}, {"w": 0.5}, {}, {}, {})  # of the first step those of the second
+    assert sizes_of_terms([]) == sizes_of_terms(steps[2:]) == ()
+    assert not cancels(steps, LeftSums())
+    assert cancels(steps, LeftSums((), sizes_of_terms(steps)))
+    assert not cancels(steps, LeftSums(("w",), sizes_of_terms(steps)))
+    assert not cancels(steps[2:], LeftSums((), sizes_of_terms(steps)))
+    assert LeftSums((), sizes_of_terms(steps)).of_step(6) == {}
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from simstrategy.device.perturbed import LeftSums
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
@@ -46,11 +47,11 @@ class Watching:
     files: to which each rank writes. nudge: a pattern of `device.perturb` by which parameters and inputs are moved;
     None for none. detailed: whether gradients and sums are recorded. reseeded: the sources of each rank's own draws
     that get other seeds, as `watched/seeds.py` names them. shared: whether the values of all calls are recorded. sums:
-    None, or a nudge moves what sums of gradients leave where their terms cancel, as `moved_sums` does, but in the
-    parameters of these names. predicting: kinds of layers that do what they do in a prediction, "statistics" and
-    "draws"; "elsewhere" for another constant than the mean in place of what is drawn. narrow: the dtype, "bfloat16" or
-    "float16", by whose units inputs and gradients are nudged; None for their own. listing: the file in which the first
-    rank lists what libraries it has imported; None where that is not asked.
+    None, or a nudge moves these sums of gradients, as `moved_sums` does, where their terms cancel. predicting: kinds of
+    layers that do what they do in a prediction, "statistics" and "draws"; "elsewhere" for another constant than the
+    mean in place of what is drawn. narrow: the dtype, "bfloat16" or "float16", by whose units inputs and gradients are
+    nudged; None for their own. listing: the file in which the first rank lists what libraries it has imported; None
+    where that is not asked.
     """
 
     files: tuple[str, ...]
@@ -58,7 +59,7 @@ class Watching:
     detailed: bool
     reseeded: tuple[str, ...] = ()
     shared: bool = False
-    sums: tuple[str, ...] | None = None
+    sums: LeftSums | None = None
     predicting: tuple[str, ...] = ()
     narrow: str | None = None
     listing: str | None = None

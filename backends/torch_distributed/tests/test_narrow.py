@@ -5,6 +5,7 @@ import torch
 from shares import DEEP
 
 from simstrategy.check.scripts import check_script
+from simstrategy.device.perturbed import LeftSums
 from simstrategy_torch_distributed.checking.front import runner_of
 from simstrategy_torch_distributed.watched.moving import Moves, Narrow, nudge, nudge_sums
 
@@ -116,7 +117,7 @@ def test_a_cast_in_a_function_of_the_script_is_seen_and_float32_is_not_narrow():
     assert narrow.found == {"bfloat16"}
 
 
-@pytest.mark.parametrize("sums", [None, (), ("w",)], ids=["none", "all", "but true ones"])
+@pytest.mark.parametrize("sums", [None, LeftSums(), LeftSums(("w",))], ids=["none", "all", "but true ones"])
 def test_without_a_narrow_dtype_gradients_and_inputs_move_as_they_did(sums):
     gradients = [torch.tensor([1.0, -2.0, 3e-9]), torch.tensor([0.5], dtype=torch.bfloat16)]
     moved, expected = [[one.clone() for one in gradients] for _ in range(2)]
@@ -124,11 +125,11 @@ def test_without_a_narrow_dtype_gradients_and_inputs_move_as_they_did(sums):
     for _ in range(2):
         moves.gradients([("w", one) for one in moved])
         if sums is not None:
-            nudge_sums(expected, 2, [bool(sums)] * 2)
+            nudge_sums(expected, 2, [None if sums.true else 0.0] * 2)
         for one in expected if sums is None else ():
             nudge(one, 2)
     small = [one[0][2].item() for one in (moved, gradients)]
-    assert (abs(small[0] - small[1]) > 1e-9) == (sums == ())
+    assert (abs(small[0] - small[1]) > 1e-9) == (sums == LeftSums())
     assert all(torch.equal(one, other) for one, other in zip(moved, expected, strict=True))
     named = {"x": gradients[0], "factor": 2.0}
     assert torch.equal(moves.inputs((gradients[0],), {})[0], moves.inputs((gradients[0],), named)[0])

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from simstrategy.check.scripts import check_script
+from simstrategy.device.perturbed import LeftSums
 from simstrategy_torch_distributed.checking.front import runner_of
-from simstrategy_torch_distributed.watched.moving import nudge_sums
+from simstrategy_torch_distributed.watched.moving import Moves, nudge_sums
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_checks")]
 
@@ -52,6 +53,23 @@ optimizer.step()
 """
 """The gradient of the bias has constant terms, which no rounding of inputs moves, and all of it is what is left."""
 
+AMONG_RANKS = """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+rank, size = dist.get_rank(), dist.get_world_size()
+factors = torch.tensor([0.1, 0.7, 0.3, 0.9, 0.6, 0.2, -0.9, -0.3, -0.2, -0.7, -0.6, -0.1])
+scale = torch.nn.Parameter(torch.ones(()))
+optimizer = torch.optim.Adam([scale], lr=RATE)
+for step in range(2):
+    optimizer.zero_grad()
+    (scale * factors[rank * 12 // size : (rank + 1) * 12 // size]).mean().backward()
+    dist.all_reduce(scale.grad, dist.ReduceOp.AVG)
+    optimizer.step()
+"""
+"""The only gradient of each step is what rounding leaves of constant terms that cancel among the ranks."""
+
 
 def checked(folder, rate, script=SCRIPT):
     (folder / "signs.py").write_text(script.replace("RATE", rate), encoding="utf-8")
@@ -81,6 +99,25 @@ def test_a_gradient_of_which_nothing_else_is_left_is_not_accused(tmp_path):
     report = checked(tmp_path, "0.01 * size", CONSTANTS)
     assert report.verdict == "differ", str(report)
     assert "the learning rate of step 1 is 0.03, and 0.01 in the reference" in report.findings[0].cause
+
+
+def test_a_gradient_that_cancels_among_ranks_and_is_the_only_one_is_not_accused(tmp_path):
+    report = checked(tmp_path, "0.01", AMONG_RANKS)
+    assert report.verdict == "undecided", str(report)
+    assert "Rounding alone may change these results" in str(report)
+
+
+def test_gradients_move_beside_their_terms_where_these_are_known_and_true_ones_by_one_unit():
+    gradients = [torch.tensor([1e-8]), torch.tensor([1e-7, 1e-9]), torch.tensor([1e-9])]
+    moved = [one.clone() for one in gradients]
+    moves = Moves(1, sums=LeftSums(("true",), ({}, {"left": 0.5, "true": 0.5})), narrow=None)
+    for is_second in (False, True):
+        moves.gradients([*zip(("left", "elsewhere", "true"), moved, strict=True)])
+        gaps = [abs(one - other).max().item() for one, other in zip(moved, gradients, strict=True)]
+        assert (gaps[0] > 5e-8) == is_second  # one unit of its terms, and its own size
+        assert (gaps[1] > 5e-8) == is_second  # of the largest terms of all: all of it is as small beside these
+        assert gaps[2] < 1e-15
+        moved = [one.clone() for one in gradients]
 
 
 def test_gradients_move_beside_the_largest_of_all_where_all_of_one_is_left():

@@ -51,32 +51,37 @@ def left_over(runs: Sequence[Sequence[Gradients]], nudged: Sequence[Sequence[Gra
     return {name: mask for name, mask in found.items() if mask.any()}
 
 
-def truly_small(steps: Sequence[Gradients], nudged: Sequence[Sequence[Gradients]]) -> set[str]:
+def truly_small(
+    steps: Sequence[Gradients], nudged: Sequence[Sequence[Gradients]], terms: Sequence[Mapping[str, float]] = ()
+) -> set[str]:
     """Returns the parameters with elements that may be what rounding leaves and are none, as the nudged runs show.
 
     Each of them moves with the inputs, and by a small part of its size alone: what is left where terms cancel moves by
-    a large part, or not at all where the terms are constants. steps: of the run that is nudged.
+    a large part, or not at all where the terms are constants. steps: of the run that is nudged. terms: of each step,
+    by name, the sizes of terms; a name that is missing has none that cancel.
     """
     seen: dict[str, Host] = {}
     most: dict[str, Host] = {}
-    for one, two in [pair for others in nudged for pair in zip(steps, others, strict=False)]:
-        of_all = max([largest_of(leaf) for leaves in one.values() for leaf in leaves], default=0.0)
+    known = terms or [{}] * len(steps)
+    for one, two, sizes in [row for others in nudged for row in zip(steps, others, known, strict=False)]:
+        of_all = max([*[largest_of(leaf) for leaves in one.values() for leaf in leaves], *sizes.values()], default=0.0)
         for name in one.keys() & two.keys():
             for left, right in zip(one[name], two[name], strict=False):
                 if not left.shape == right.shape == seen.get(name, left).shape:
                     return set()
-                small, moves = _moves(left, right, of_all)
+                small, moves = _moves(left, right, of_all, sizes.get(name, 0.0))
                 seen[name], most[name] = seen.get(name, small) | small, np.maximum(most.get(name, moves), moves)
     found = {name: most[name][small] for name, small in seen.items() if small.any()}
     return {name for name, moves in found.items() if moves.min() > 0 and moves.max() < _TRUE_MAX}
 
 
-def _moves(one: Host, two: Host, of_all: float) -> tuple[Host, Host]:
+def _moves(one: Host, two: Host, of_all: float, terms: float) -> tuple[Host, Host]:
     """Returns which elements [any shape] may be what rounding leaves, and by which part of themselves these move.
 
-    of_all: the largest gradient of the step. A move that may be the nudge of the gradient itself is none.
+    of_all: the largest gradient of the step. terms: the size of the terms. A move that may be the nudge of the gradient
+    itself is none.
     """
-    small = cancelled(one, beside=of_all)
+    small = cancelled(one, beside=of_all, terms=terms)
     found = np.zeros(one.shape)
     before, after = one[small].astype(np.float64), two[small].astype(np.float64)
     gaps = np.abs(after - before)

@@ -1,6 +1,6 @@
 """Decides whether two arrays are equal up to rounding, for all claims of an explanation."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -8,13 +8,15 @@ import numpy as np
 from simstrategy.check.causes.facts import Host, Leaves, StepFacts
 from simstrategy.check.compare import MARGIN
 from simstrategy.check.distances import distances, is_float, one_unit
-from simstrategy.device.perturbed import cancelled, largest_of
+from simstrategy.device.perturbed import LeftSums, cancelled, largest_of
 from simstrategy.trace import Recording
 
-__all__ = ["alike", "all_alike", "cancels", "cancels_in", "total", "unit_of", "varies", "wide"]
+__all__ = ["alike", "all_alike", "cancels", "cancels_in", "sizes_of_terms", "total", "unit_of", "varies", "wide"]
 
 _ULPS_MIN: Final = 80.0
 """Ulps of float32 or float64 that may always differ: other parts add in another order.  Clause: J-10"""
+_CANCELLED_MIN: Final = 8.0
+"""By so much the largest term is larger than the sum, at the least, where terms cancel."""
 
 
 def allowed(unit: float, array: Host) -> float:
@@ -81,14 +83,31 @@ def varies(terms: tuple[Leaves, ...], units: tuple[float, ...]) -> bool:
     return not all(all_alike(terms[0], term, units) for term in terms[1:])
 
 
-def cancels(steps: Sequence[StepFacts], but: Collection[str] = ()) -> bool:
-    """Returns whether a gradient of some step has elements that may be what rounding leaves of terms that cancel.
+def sizes_of_terms(steps: Sequence[StepFacts]) -> tuple[Mapping[str, float], ...]:
+    """Returns for each step, by the name of a parameter, the size of the largest element that a replica computed.
 
-    but: the names of parameters whose gradients are known to be none.
+    Only of parameters whose gradient is much smaller: terms that do not cancel say no more than their sum. Where those
+    of a step are not known, as of the first step of a parameter in no module, those of a later one count.
     """
+    found: list[dict[str, float]] = [{} for _ in range(max((step.number for step in steps), default=0))]
+    later: dict[str, float] = {}
+    for step in reversed(steps):
+        for place, name in enumerate(step.names):
+            own = max([largest_of(leaves[place]) for leaves in step.terms], default=0.0)
+            most = later[name] = own or later.get(name, 0.0)
+            if most > _CANCELLED_MIN * max(largest_of(leaves[place]) for leaves in step.gradients):
+                found[step.number - 1][name] = most
+    return tuple(found) if any(found) else ()
+
+
+def cancels(steps: Sequence[StepFacts], left: LeftSums) -> bool:
+    """Returns whether a gradient of some step has elements that may be what rounding leaves of terms that cancel."""
     for step in steps:
         named = [pair for leaves in step.gradients for pair in zip(step.names, leaves, strict=True)]
-        if _any_cancelled([leaf for name, leaf in named if name not in but], [leaf for _, leaf in named]):
+        terms = left.of_step(step.number)
+        of_all = max([*map(largest_of, (leaf for _, leaf in named)), *terms.values()], default=0.0)
+        others = [(leaf, terms.get(name, 0.0)) for name, leaf in named if name not in left.true]
+        if any(cancelled(leaf, beside=of_all, terms=size).any() for leaf, size in others):
             return True
     return False
 
@@ -98,10 +117,5 @@ def cancels_in(recording: Recording) -> bool:
     points = recording.points
     sums = [value.array for point in points for row in point.outputs for value in row if value.array is not None]
     terms = [value.array for point in points for row in point.inputs for value in row if value.array is not None]
-    return _any_cancelled(sums, terms)
-
-
-def _any_cancelled(sums: Sequence[Host], terms: Sequence[Host] = ()) -> bool:
-    """Returns whether some of the sums […] have such elements, beside their own largest one or that of all arrays."""
     of_all = max(map(largest_of, (*sums, *terms)), default=0.0)
     return any(cancelled(one, beside=of_all).any() for one in sums)

@@ -12,6 +12,7 @@ import numpy as np
 from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.causes.held import Traced
 from simstrategy.check.injection import Fault
+from simstrategy.device.perturbed import LeftSums
 from simstrategy.errors import Unsupported
 from simstrategy.trace import Recording
 
@@ -62,8 +63,7 @@ class ScriptSettings(NamedTuple):
     what names hold. laws: those of one run that are judged in it. folder: the current folder of the replicas; None for
     this process's. is_planted: whether the run is one of the law of faults, which has `ended`. fault: what is planted
     in such a run; None for nothing. recorded: whether the run has its `recording`; such a run is detailed. sums:
-    None, or a nudge also moves what sums of gradients leave where their terms cancel, see `device.perturbed`; not in
-    the parameters of these names, whose gradients are truly as small. reseeded:
+    None, or a nudge also moves these sums of gradients, by the names of parameters, where their terms cancel. reseeded:
     `draws` of runs, from which each replica draws other numbers. predicting: kinds of layers that do what they do in a
     prediction, "statistics" and "draws"; with "elsewhere" another constant than their mean stands in place of the
     numbers that are drawn. narrow: a dtype of `device.narrow` by whose units a nudge moves inputs and gradients; None
@@ -81,7 +81,7 @@ class ScriptSettings(NamedTuple):
     is_planted: bool = False
     fault: Fault | None = None
     recorded: bool = False
-    sums: tuple[str, ...] | None = None
+    sums: LeftSums | None = None
     predicting: tuple[str, ...] = ()
     narrow: str | None = None
 

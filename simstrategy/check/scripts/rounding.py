@@ -1,17 +1,18 @@
 """How far rounding moves a script: its nudged runs, what they are nudged by, and which values it decides alone."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from simstrategy.check.causes.facts import StepFacts
 from simstrategy.check.causes.left_over import Gradients, gradients_of, left_over, truly_small
-from simstrategy.check.causes.rounding import cancels
+from simstrategy.check.causes.rounding import cancels, sizes_of_terms
 from simstrategy.check.compare import NUDGES
 from simstrategy.check.left_over import LeftOver
 from simstrategy.check.outcome import Outcome
 from simstrategy.check.runs import Measured
 from simstrategy.check.scripts.facts import ScriptRun
 from simstrategy.device.narrow import coarsest
+from simstrategy.device.perturbed import LeftSums
 
 __all__ = ["Rounding"]
 
@@ -23,6 +24,14 @@ _NOT_MOVED: Final = (
     "With its inputs moved by one ulp the script raises {kind}, so it is not known how far rounding moves its results: "
     "{text}"
 )
+
+
+class _Moved(NamedTuple):
+    """How the runs of a number of replicas are made whose sums move.  narrow: in which dtype both runs compute."""
+
+    replicas: int
+    narrow: str | None
+    left: LeftSums
 
 
 @final
@@ -44,8 +53,7 @@ class Rounding:
         """Of the runs of `nudged`."""
         self._also: list[Sequence[StepFacts]] = []
         """Of runs of the first number that were nudged by units of a narrow dtype."""
-        self._moved_sums: dict[tuple[int, str | None, tuple[str, ...]], Measured] = {}
-        """By the number of replicas, the narrow dtype that both compared runs compute in, and what does not move."""
+        self._moved_sums: list[tuple[_Moved, Measured]] = []
         self._narrow: list[str] = []
         """The narrow dtypes by whose units runs were nudged."""
 
@@ -83,30 +91,34 @@ class Rounding:
     ) -> tuple[Measured, Measured] | None:
         """Returns two runs with other nudged runs where these move more; see `ScriptStudy`.  recorded: of both."""
         narrow = coarsest([run.narrow for run in recorded if run.narrow is not None])
-        true = self._truly_small(recorded[0]) if counts[0] == self._first else ()
-        if narrow is None and not any(cancels(run.steps, true) for run in recorded):
+        left = LeftSums((), sizes_of_terms(recorded[1].steps))
+        if counts[0] == self._first:
+            left = left._replace(true=self._truly_small(recorded[0], left))
+        if narrow is None and not any(cancels(run.steps, left) for run in recorded):
             return None
         self.note_narrow(narrow)
-        one, other = [self._with_moved_sums(measured(count), count, narrow, true) for count in counts]
+        one, other = [self._with_moved_sums(measured(count), _Moved(count, narrow, left)) for count in counts]
         return one, other
 
-    def _truly_small(self, recorded: ScriptRun) -> tuple[str, ...]:
+    def _truly_small(self, recorded: ScriptRun, left: LeftSums) -> tuple[str, ...]:
         """Returns the parameters whose small gradients are no rounding.  recorded: a run of the first number."""
-        return tuple(sorted(truly_small(_gradients_in(recorded.steps), [*map(_gradients_in, self._steps)])))
+        terms = [left.of_step(step.number) for step in recorded.steps]
+        nudged = [*map(_gradients_in, self._steps)]
+        return tuple(sorted(truly_small(_gradients_in(recorded.steps), nudged, terms)))
 
-    def _with_moved_sums(
-        self, measured: Measured, replicas: int, narrow: str | None, true: tuple[str, ...]
-    ) -> Measured:
-        found = self._moved_sums.get((replicas, narrow, true))
+    def _with_moved_sums(self, measured: Measured, how: _Moved) -> Measured:
+        found = next((one for known, one in self._moved_sums if known == how), None)
         if found is None:
+            replicas, narrow, left = how
             detailed = narrow is not None and replicas == self._first
             runs = [
-                self._run(replicas, {}, nudge=pattern, sums=true, detailed=detailed, narrow=narrow)
+                self._run(replicas, {}, nudge=pattern, sums=left, detailed=detailed, narrow=narrow)
                 for pattern in NUDGES
             ]
             self._also += [run.steps for run in runs] if detailed else []
             moved = [one for one in map(self._outcome, runs) if one.error is None]
-            found = self._moved_sums[replicas, narrow, true] = measured.also_nudged(moved)
+            found = measured.also_nudged(moved)
+            self._moved_sums.append((how, found))
         return found
 
     def left_over(self, recorded: Sequence[ScriptRun], paths: Collection[str]) -> LeftOver:

@@ -26,6 +26,7 @@ from simstrategy.check.scripts.rounding import Rounding
 from simstrategy.check.scripts.shards import shards_of, with_whole
 from simstrategy.check.shown import Way
 from simstrategy.check.templates import RANK, REPLICAS, are_shares, filled
+from simstrategy.device.perturbed import LeftSums
 from simstrategy.errors import Unsupported
 from simstrategy.sim import ORDERS
 from simstrategy.trace import Recording
@@ -277,7 +278,7 @@ class ScriptStudy:
         detailed: bool = False,
         laws: tuple[str, ...] = (),
         reseeded: tuple[str, ...] = (),
-        sums: tuple[str, ...] | None = None,
+        sums: LeftSums | None = None,
         predicting: tuple[str, ...] = (),
         narrow: str | None = None,
     ) -> ScriptRun:

@@ -4,7 +4,7 @@ The unit may be that of a narrow dtype, such as bfloat16: here is also what find
 casts, autocast, policies of FSDP or hooks, wherever they are.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeGuard, final
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch.nn.modules.module import register_module_forward_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from simstrategy.device.narrow import NARROW, perturb_as
-from simstrategy.device.perturbed import largest_of, moved_sums, perturb
+from simstrategy.device.perturbed import LeftSums, largest_of, moved_sums, perturb
 from simstrategy_torch_distributed.watched.parts import is_readable, local_of
 
 __all__ = ["Moves", "Narrow", "moved", "nudge", "nudge_sums"]
@@ -29,15 +29,16 @@ _LOOKS_UP: Final = (torch.nn.Embedding, torch.nn.EmbeddingBag)
 class Moves:
     """What moves in a run that measures rounding.  pattern: by which.
 
-    sums: None, or what sums of gradients leave where their terms cancel moves as well, as by `nudge_sums`, but for
-    those of the parameters of these names, which are truly as small. narrow: a dtype of `device.narrow` in which the
-    script computes, whose units inputs and gradients then move by; None for none. Parameters move by their own: the
-    script's casts round what becomes of them.
+    sums: None, or what these sums of gradients leave where their terms cancel moves as well, as by `nudge_sums`, but
+    for those that are truly as small. narrow: a dtype of `device.narrow` in which the script computes, whose units
+    inputs and gradients then move by; None for none. Parameters move by their own: the script's casts round what
+    becomes of them.
     """
 
-    def __init__(self, pattern: int, *, sums: Collection[str] | None, narrow: str | None) -> None:
+    def __init__(self, pattern: int, *, sums: LeftSums | None, narrow: str | None) -> None:
         self._pattern = pattern
         self._sums = sums
+        self._steps = 0
         self._narrow = narrow
         self._times = 0
         """How often inputs and gradients were moved, each time in another pattern where units are those of `narrow`."""
@@ -60,8 +61,11 @@ class Moves:
     def gradients(self, named: Sequence[tuple[str, torch.Tensor]]) -> None:
         """Moves the gradients of a step, [...] each, in place.  named: with the names of their parameters."""
         tensors = [tensor for _, tensor in named]
+        self._steps += 1
         if self._sums is not None:
-            nudge_sums(tensors, self._pattern, [name in self._sums for name, _ in named])
+            terms = self._sums.of_step(self._steps)
+            sizes = [None if name in self._sums.true else terms.get(name, 0.0) for name, _ in named]
+            nudge_sums(tensors, self._pattern, sizes, max(terms.values(), default=0.0))
         pattern = self._next()
         for tensor in tensors:
             if self._sums is None or (self._narrow is not None and local_of(tensor).dtype in _EXACT):
@@ -126,25 +130,31 @@ def nudge(tensor: torch.Tensor, pattern: int, narrow: str | None = None) -> None
             local.copy_(_moved(local, pattern, narrow))
 
 
-def nudge_sums(tensors: Sequence[torch.Tensor], pattern: int, are_true: Sequence[bool] = ()) -> None:
+def nudge_sums(
+    tensors: Sequence[torch.Tensor], pattern: int, terms: Sequence[float | None] = (), of_terms: float = 0.0
+) -> None:
     """Moves the elements of sums, [...] each, in place, also those that rounding has left of terms that cancel.
 
-    They are small beside the largest element. Where all elements of a sum are, they are beside the largest one of all
-    sums that ranks have whole, which is the same on each rank; where a rank has a part of a sum, beside all of its own.
-    are_true: of each tensor whether it is truly as small, so that all its elements move by one unit in the last place.
+    They are small beside the largest element, or the largest of the terms. Where all elements of a sum are, they are
+    beside the largest one of all sums that ranks have whole, and of all terms, which is the same on each rank; where a
+    rank has a part of a sum, beside all of its own. terms: of each tensor the size of its terms; None for one that is
+    truly as small, so that all its elements move by one unit in the last place. of_terms: the largest of all.
     """
     exact = []
-    for tensor, is_true in zip(tensors, are_true or [False] * len(tensors), strict=True):
+    for tensor, size in zip(tensors, terms or [0.0] * len(tensors), strict=True):
         local = local_of(tensor)
         if local.dtype in _EXACT and local.layout == torch.strided and local.numel():
-            exact.append((local, local.cpu().contiguous().numpy(), local.shape != tensor.shape, is_true))
+            exact.append((local, local.cpu().contiguous().numpy(), local.shape != tensor.shape, size))
         else:
             nudge(tensor, pattern)
-    of_all = max([largest_of(host) for _, host, *_ in exact], default=0.0)
-    whole = max([largest_of(host) for _, host, is_part, _ in exact if not is_part], default=0.0)
-    for local, host, is_part, is_true in exact:
-        largest = of_all if is_part else None
-        moved_host = perturb(host, pattern) if is_true else moved_sums(host, pattern, largest=largest, beside=whole)
+    of_all = max([of_terms, *[largest_of(host) for _, host, *_ in exact]])
+    whole = max([of_terms, *[largest_of(host) for _, host, is_part, _ in exact if not is_part]])
+    for local, host, is_part, size in exact:
+        if size is None:
+            moved_host = perturb(host, pattern)
+        else:
+            largest = of_all if is_part else None
+            moved_host = moved_sums(host, pattern, largest=largest, beside=whole, terms=size)
         with torch.no_grad():
             local.copy_(torch.from_numpy(moved_host))
 
