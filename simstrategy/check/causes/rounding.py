@@ -86,7 +86,7 @@ def varies(terms: tuple[Leaves, ...], units: tuple[float, ...]) -> bool:
 def sizes_of_terms(steps: Sequence[StepFacts]) -> tuple[Mapping[str, float], ...]:
     """Returns for each step, by the name of a parameter, the size of the largest element that a replica computed.
 
-    Only of parameters whose gradient is much smaller: terms that do not cancel say no more than their sum. Where those
+    Only of parameters whose gradient is much smaller: terms that do not cancel are no larger scale. Where those
     of a step are not known, as of the first step of a parameter in no module, those of a later one count.
     """
     found: list[dict[str, float]] = [{} for _ in range(max((step.number for step in steps), default=0))]
