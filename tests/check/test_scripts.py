@@ -64,8 +64,24 @@ def test_orders_of_two_samplers_are_no_mistake():
     assert check_script(Fake(ordered), "train.py", replicas=[1, 2]).verdict == "differ"
 
 
-def test_replicas_that_exchange_nothing_are_remarked():
+def test_replicas_that_train_and_exchange_nothing_are_not_judged_where_they_agree():
     report = check_script(Fake(lambda one: trained(one)._replace(is_joint=False)), "train.py", replicas=[1, 2, 4])
+    assert report.verdict == "undecided"
+    assert [row.why for row in report.rows if row.law == "replicas"] == ["nothing exchanged"] * 2
+    assert "the replicas exchange no values: each trains alone" in str(report)
+    assert "With 2 and 4 replicas these exchange no values" not in str(report)
+    joint = check_script(Fake(lambda one: trained(one)._replace(is_joint=one.replicas != 4)), "a", replicas=[1, 2, 4])
+    assert [row.why for row in joint.rows if row.law == "replicas"] == ["", "nothing exchanged"]
+    assert check_script(Fake(trained), "train.py", replicas=[1, 2, 4]).verdict == "agree"
+
+
+def test_replicas_that_exchange_nothing_and_do_not_train_are_remarked():
+    def apart(settings):
+        run = trained(settings)
+        values = tuple(value._replace(path="observed", is_state=False) for value in run.values)
+        return run._replace(is_joint=False, values=values, steps=())
+
+    report = check_script(Fake(apart), "train.py", replicas=[1, 2, 4])
     assert report.verdict == "agree"
     assert "With 2 and 4 replicas these exchange no values: each works alone" in str(report)
     assert "exchange no values" not in str(check_script(Fake(trained), "train.py", replicas=[1, 2, 4]))

@@ -1,10 +1,10 @@
-"""The environment variables that torchrun sets for a rank of one machine."""
+"""The environment variables that torchrun sets for a rank of one machine, and the one by which ranks have CPUs."""
 
 import os
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["OF_RANKS", "threads_variable", "variables"]
+__all__ = ["OF_RANKS", "cpu_variable", "threads_variable", "variables"]
 
 _SIGNALS: Final = "SIGTERM,SIGINT,SIGHUP,SIGQUIT"
 
@@ -39,6 +39,15 @@ def variables(rank: int, size: int, port: int, run_id: str, error_file: str) -> 
 def threads_variable(size: int, given: Mapping[str, str]) -> dict[str, str]:
     """Returns the variable that limits threads, as torchrun sets it for more than one rank."""
     return {"OMP_NUM_THREADS": "1"} if size > 1 and "OMP_NUM_THREADS" not in given else {}
+
+
+def cpu_variable(device: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variable by which `accelerate launch --cpu` gives ranks CPUs.  device: of `Settings`.
+
+    Without it accelerate, and transformers' Trainer with it, joins ranks on GPUs alone: each would train by itself.
+    Clause: G-122.
+    """
+    return {"ACCELERATE_USE_CPU": "true"} if device == "cpu" and "ACCELERATE_USE_CPU" not in given else {}
 
 
 OF_RANKS: Final = tuple(variables(0, 1, 0, "", ""))

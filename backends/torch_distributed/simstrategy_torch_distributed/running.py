@@ -12,7 +12,7 @@ from typing import Any, Final, final
 
 from simstrategy.launch.channel import Closed
 from simstrategy.launch.server import Server
-from simstrategy_torch_distributed.environment import threads_variable, variables
+from simstrategy_torch_distributed.environment import cpu_variable, threads_variable, variables
 from simstrategy_torch_distributed.outputs import Outputs, remove_files
 from simstrategy_torch_distributed.preloading import modules_of_torch
 from simstrategy_torch_distributed.report import RankReport, Report
@@ -125,6 +125,7 @@ class _Run:
                 **os.environ,
                 **variables(rank, settings.ranks, port, worker.output.parent.name, f"{worker.output}.error"),
                 **threads_variable(settings.ranks, os.environ),
+                **cpu_variable(settings.device, os.environ),
             },
             "folder": settings.folder or os.getcwd(),
             "fault": _fault_of(settings, rank),

@@ -327,6 +327,20 @@ def test_a_rank_is_a_process_as_torchrun_starts_it(tmp_path):
     assert sorted(others) == ["exit function", "finalizer", "thread None"]
 
 
+@pytest.mark.parametrize(
+    ("given", "device", "found"), [(None, "cpu", "true"), ("false", "cpu", "false"), (None, "cpu-for-cuda", "None")]
+)
+def test_ranks_of_accelerate_have_cpus_where_nothing_else_is_set(tmp_path, monkeypatch, given, device, found):
+    """Clause: G-122."""
+    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
+    if given is not None:
+        monkeypatch.setenv("ACCELERATE_USE_CPU", given)
+    text = "import os\nprint(os.environ.get('ACCELERATE_USE_CPU'))\n"
+    run = torchrun(tmp_path, text, "--device", device, "--tee", "3", ranks=2, is_forked=False)
+    assert run.code == 0, run.err
+    assert run.out.splitlines() == [f"[rank{rank}]: {found}" for rank in range(2)]
+
+
 ROUNDED = BEGIN + "x = torch.full((4,), [1e8, 1.0, 1.0, -1e8][rank])\ndist.all_reduce(x)\nprint(x.tolist())\n"
 
 

@@ -1,18 +1,33 @@
 """What limits what agreement states: replicas that exchange nothing, and steps that change nothing."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from simstrategy.check.causes.wording import listed
 from simstrategy.check.scripts.facts import Host, ScriptRun, bits_equal
 
-__all__ = ["remarks_on"]
+__all__ = ["APART", "remarks_on", "train_apart"]
+
+APART: Final = (
+    "the replicas exchange no values: each trains alone, so that its results agree states nothing of distributed "
+    "training. Is the model wrapped, and its process group that of all ranks? A script that exchanges on GPUs alone "
+    "takes --device cpu-for-cuda"
+)
+
+
+def train_apart(runs: Iterable[ScriptRun]) -> bool:
+    """Returns whether the replicas of one of these runs step parameters and exchange nothing.
+
+    runs: of more than one replica. Clause: G-110.
+    """
+    return any(_is_apart(run) and _is_trained(run) for run in runs)
 
 
 def remarks_on(runs: Mapping[int, ScriptRun]) -> Iterator[str]:
     """Yields sentences on the first run of each number of replicas.  Clauses: G-110, G-111."""
     whole = {count: run for count, run in runs.items() if run.error is None and run.values}
-    apart = [count for count, run in whole.items() if count > 1 and not run.is_joint]
+    apart = [count for count, run in whole.items() if count > 1 and _is_apart(run) and not _is_trained(run)]
     if apart:
         yield (
             f"With {listed(apart)} replicas these exchange no values: each works alone, so agreement states "
@@ -25,6 +40,14 @@ def remarks_on(runs: Mapping[int, ScriptRun]) -> Iterator[str]:
             f"agreement states little. Is the loss constant, or the learning rate 0? Or does the optimizer have others "
             f"than the model, such as those that it had before fully_shard?"
         )
+
+
+def _is_apart(run: ScriptRun) -> bool:
+    return run.error is None and not run.is_joint
+
+
+def _is_trained(run: ScriptRun) -> bool:
+    return any(value.is_state for value in run.values)
 
 
 def _is_still(run: ScriptRun) -> bool:
