@@ -87,16 +87,27 @@ def test_replicas_that_exchange_nothing_and_do_not_train_are_remarked():
     assert "exchange no values" not in str(check_script(Fake(trained), "train.py", replicas=[1, 2, 4]))
 
 
-def test_steps_that_change_nothing_are_remarked():
+@pytest.mark.parametrize(
+    ("is_observed", "moves_with_two", "verdict"),
+    [(False, False, "undecided"), (True, False, "agree"), (False, True, "differ")],
+)
+def test_steps_that_change_nothing_are_not_judged_unless_something_else_is_compared(
+    is_observed, moves_with_two, verdict
+):
     def still(settings):
         run = trained(settings)
         begun = run.values[0]._replace(path="before the first step['w']", begins=True, name="w")
-        return run._replace(values=(begun, begun._replace(path=PLACE, begins=False)))
+        moved = begun.copies[0] + np.float32(moves_with_two and settings.replicas == 2)
+        observed = begun._replace(path="observed", begins=False, is_state=False, name="")
+        values = (begun, begun._replace(path=PLACE, begins=False, copies=(moved,)))
+        return run._replace(values=(*values, observed) if is_observed else values)
 
     report = check_script(Fake(still), "train.py", replicas=[1, 2])
-    assert report.verdict == "agree"
-    assert "With 1 and 2 replicas no step changes a parameter, so agreement states little." in str(report)
+    assert report.verdict == verdict
+    whom = "With 1 replica no step" if moves_with_two else "With 1 and 2 replicas no step"
+    assert f"{whom} changes a parameter, so agreement states little." in str(report)
     assert "such as those that it had before fully_shard?" in str(report)
+    assert ("no step changes a parameter, and nothing else is compared." in str(report)) == (verdict == "undecided")
 
 
 def test_what_is_not_simulated_is_no_fault_of_the_script():

@@ -23,7 +23,7 @@ from simstrategy.check.runs import Settings, nudged_in, require_known
 from simstrategy.check.scripts.facts import REFUSED, Front
 from simstrategy.check.scripts.faults import faults_of_script, require_kinds
 from simstrategy.check.scripts.printed import pattern_of
-from simstrategy.check.scripts.remarks import APART, remarks_on, train_apart
+from simstrategy.check.scripts.remarks import remarks_on
 from simstrategy.check.scripts.study import ScriptStudy
 from simstrategy.check.shown import Way, of_replicas
 from simstrategy.check.templates import REPLICAS, require_names
@@ -52,11 +52,9 @@ def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
             yield row._replace(problem=None, finding=None, undecided=text, why="nothing to compare")
             continue
         study.remark((first, count), row)
-        several = [study.first_runs[one] for one in (first, count) if one > 1]
-        if row.problem is None and row.undecided is None and train_apart(several):
-            yield row._replace(undecided=APART, why="nothing exchanged")
-            continue
-        other = None if row.problem is None else study.other_data((first, count))
+        other = study.nothing_compared((first, count)) if row.undecided is None else None
+        if row.problem is not None:
+            other = study.other_data((first, count))
         if other is None:
             yield row
         else:

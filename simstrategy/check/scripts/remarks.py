@@ -1,27 +1,36 @@
 """What limits what agreement states: replicas that exchange nothing, and steps that change nothing."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from simstrategy.check.causes.wording import listed
 from simstrategy.check.scripts.facts import Host, ScriptRun, bits_equal
 
-__all__ = ["APART", "remarks_on", "train_apart"]
+__all__ = ["empty_agreement", "remarks_on"]
 
-APART: Final = (
+_APART: Final = (
     "the replicas exchange no values: each trains alone, so that its results agree states nothing of distributed "
     "training. Is the model wrapped, and its process group that of all ranks? A script that exchanges on GPUs alone "
     "takes --device cpu-for-cuda"
 )
 
+_STILL: Final = (
+    "Is the loss constant, or the learning rate 0? Or does the optimizer have others than the model, such as those "
+    "that it had before fully_shard?"
+)
 
-def train_apart(runs: Iterable[ScriptRun]) -> bool:
-    """Returns whether the replicas of one of these runs step parameters and exchange nothing.
 
-    runs: of more than one replica. Clause: G-110.
+def empty_agreement(runs: Mapping[int, ScriptRun], *, has_output: bool) -> tuple[str, str] | None:
+    """Returns why it states nothing that two runs agree, in few words and as a text; None where it states something.
+
+    runs: by the number of replicas. has_output: whether printed numbers are compared. Clauses: G-110, G-111.
     """
-    return any(_is_apart(run) and _is_trained(run) for run in runs)
+    if any(count > 1 and _is_apart(run) and _is_trained(run) for count, run in runs.items()):
+        return "nothing exchanged", _APART
+    if not has_output and all(_is_still(run) and all(value.is_state for value in run.values) for run in runs.values()):
+        return "nothing changes", f"no step changes a parameter, and nothing else is compared. {_STILL}"
+    return None
 
 
 def remarks_on(runs: Mapping[int, ScriptRun]) -> Iterator[str]:
@@ -35,11 +44,8 @@ def remarks_on(runs: Mapping[int, ScriptRun]) -> Iterator[str]:
         )
     still = [count for count, run in whole.items() if _is_still(run)]
     if still:
-        yield (
-            f"With {listed(still)} {'replicas' if still != [1] else 'replica'} no step changes a parameter, so "
-            f"agreement states little. Is the loss constant, or the learning rate 0? Or does the optimizer have others "
-            f"than the model, such as those that it had before fully_shard?"
-        )
+        word = "replicas" if still != [1] else "replica"
+        yield f"With {listed(still)} {word} no step changes a parameter, so agreement states little. {_STILL}"
 
 
 def _is_apart(run: ScriptRun) -> bool:

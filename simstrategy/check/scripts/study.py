@@ -22,6 +22,7 @@ from simstrategy.check.scripts.outcomes import begins, outcome_of
 from simstrategy.check.scripts.own_folders import OwnFolders
 from simstrategy.check.scripts.predicting import with_layers, with_seeds
 from simstrategy.check.scripts.printed import Output, unlike_numbers
+from simstrategy.check.scripts.remarks import empty_agreement
 from simstrategy.check.scripts.rounding import Rounding
 from simstrategy.check.scripts.shards import shards_of, with_whole
 from simstrategy.check.shown import Way
@@ -218,6 +219,11 @@ class ScriptStudy:
             return "other global batches", joined
         text = other_orders(one.batches.orders, other.batches.orders, counts)
         return None if text is None else ("other orders of rows", text)
+
+    def nothing_compared(self, counts: tuple[int, int]) -> tuple[str, str] | None:
+        """Returns why two runs that agree show nothing, in few words and as a text; None where they show something."""
+        runs = {count: self.first_runs[count] for count in counts}
+        return empty_agreement(runs, has_output=self._pattern is not None)
 
     def _remark_on_output(self, counts: tuple[int, int]) -> None:
         one, other = [None if self._is_remarked else self._outputs.get(count) for count in counts]
