@@ -15,9 +15,9 @@ given = parser.parse_args()
 dist.init_process_group("gloo")
 assert given.local_rank == dist.get_rank()
 assert given.name == f"log-{given.local_rank}.txt {{rank}}"
-model = torch.nn.Linear(2, 1)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
 model(torch.ones(4, 2)).mean().backward()
-torch.optim.SGD(model.parameters(), lr=0.0).step()
+torch.optim.SGD(model.parameters(), lr=0.1).step()
 """
 
 
