@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from simstrategy.device.perturbed import LeftSums
 from simstrategy.launch.channel import Channel
 from simstrategy_torch_distributed.arena import Arena
 from simstrategy_torch_distributed.beginning import begun
@@ -83,8 +82,7 @@ def _watch(given: list[Any] | None, link: Link) -> Watch | None:
     file, nudge, detailed, reseeded, has_values, sums, predicting, narrow = given
     os.environ[FILE] = file
     shared = Shared(file) if has_values else None
-    left = None if sums is None else LeftSums(*sums)
-    moves = None if nudge is None else Moves(nudge, sums=left, narrow=narrow)
+    moves = None if nudge is None else Moves(nudge, sums=sums, narrow=narrow)
     reseeding = None if reseeded is None else Reseeding(*reseeded)
     watch = Watch(file, moves, detailed=detailed, reseeding=reseeding, shared=shared, calls=lambda: link.calls)
     watch.begin()

@@ -2,11 +2,11 @@
 
 import os
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from simstrategy.device.perturbed import LeftSums
 from simstrategy.errors import InvalidArgument
 from simstrategy.short_repr import short_repr
 from simstrategy.sim.collectives import ORDERS
@@ -40,6 +40,10 @@ class Fault(NamedTuple):
     point: int = 0
 
 
+Sums = tuple[tuple[str, ...], tuple[Mapping[str, float], ...]]
+"""Which sums move where their terms cancel, as the fields of `device.perturbed.LeftSums`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Watching:
     """What the ranks record of a script's optimizers, for a check.
@@ -59,7 +63,7 @@ class Watching:
     detailed: bool
     reseeded: tuple[str, ...] = ()
     shared: bool = False
-    sums: LeftSums | None = None
+    sums: Sums | None = None
     predicting: tuple[str, ...] = ()
     narrow: str | None = None
     listing: str | None = None

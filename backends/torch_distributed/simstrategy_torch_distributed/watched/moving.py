@@ -30,14 +30,14 @@ class Moves:
     """What moves in a run that measures rounding.  pattern: by which.
 
     sums: None, or what these sums of gradients leave where their terms cancel moves as well, as by `nudge_sums`, but
-    for those that are truly as small. narrow: a dtype of `device.narrow` in which the script computes, whose units
+    for those that are truly as small: the fields of `LeftSums`. narrow: a dtype of `device.narrow` in which the script computes, whose units
     inputs and gradients then move by; None for none. Parameters move by their own: the script's casts round what
     becomes of them.
     """
 
-    def __init__(self, pattern: int, *, sums: LeftSums | None, narrow: str | None) -> None:
+    def __init__(self, pattern: int, *, sums: Sequence[Any] | None, narrow: str | None) -> None:
         self._pattern = pattern
-        self._sums = sums
+        self._sums = None if sums is None else LeftSums(*sums)
         self._steps = 0
         self._narrow = narrow
         self._times = 0
