@@ -30,9 +30,9 @@ class Moves:
     """What moves in a run that measures rounding.  pattern: by which.
 
     sums: None, or what these sums of gradients leave where their terms cancel moves as well, as by `nudge_sums`, but
-    for those that are truly as small: the fields of `LeftSums`. narrow: a dtype of `device.narrow` in which the script computes, whose units
-    inputs and gradients then move by; None for none. Parameters move by their own: the script's casts round what
-    becomes of them.
+    for those that are truly as small: the fields of `LeftSums`. narrow: a dtype of `device.narrow` in which the script
+    computes, whose units inputs and gradients then move by; None for none. Parameters move by their own: the script's
+    casts round what becomes of them.
     """
 
     def __init__(self, pattern: int, *, sums: Sequence[Any] | None, narrow: str | None) -> None:
