@@ -45,7 +45,7 @@ RUNS = {
     "tf_timed": [sys.executable, "backends/tf_distribute/tests/tf_timed.py"],
     "mesh_timed": [sys.executable, "backends/xla/tests/mesh_table.py", "--timed"],
     "tf_workers": [
-        *(sys.executable, "-m", "simstrategy.cli", "check", "examples/keras_digits.py", "--function", "looped"),
+        *(sys.executable, "-m", "simstrategy", "check", "examples/keras_digits.py", "--function", "looped"),
         *("--replicas", "1,2,3", "--workers", "2,3", "--quiet-program"),
     ],
     "stream": [sys.executable, "ci/bench/stream.py"],
@@ -103,7 +103,7 @@ RUNS = {
     "stranger": [sys.executable, "ci/stranger.py"],
     "stranger_tests": [sys.executable, "ci/stranger_tests.py"],
     "tpu_compile": [
-        *("env", "TPU_LIBRARY_PATH=.venv/tpu/libtpu/libtpu.so", sys.executable, "-m", "simstrategy.cli"),
+        *("env", "TPU_LIBRARY_PATH=.venv/tpu/libtpu/libtpu.so", sys.executable, "-m", "simstrategy"),
         *("compile-check", "--program", "examples/compiled_digits.py:first_steps"),
     ],
     "compiled": [sys.executable, "ci/bench/compiled.py"],

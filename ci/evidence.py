@@ -16,7 +16,7 @@ from pathlib import Path
 __all__ = ["CANNOT_RUN", "COMMAND", "ROOT", "Evidence", "arguments", "ended", "failures", "output", "versions"]
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMAND = (sys.executable, "-m", "simstrategy.cli")
+COMMAND = (sys.executable, "-m", "simstrategy")
 """The command line `simstrategy` of this environment."""
 CANNOT_RUN = 77
 """The exit code of a script that misses what it runs: it has found nothing, and earlier evidence stands."""

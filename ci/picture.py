@@ -32,7 +32,7 @@ def main() -> int:
         folder = Path(name)
         (folder / "first.py").write_text(program, encoding="utf-8")
         command = ["play", "first.py", "--replicas", str(REPLICAS), "-o", "page.html"]
-        subprocess.run([sys.executable, "-m", "simstrategy.cli", *command], cwd=folder, check=True)
+        subprocess.run([sys.executable, "-m", "simstrategy", *command], cwd=folder, check=True)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
             tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")

@@ -309,7 +309,7 @@ def start_sim():
 
 
 def start_help():
-    command = [sys.executable, "-m", "simstrategy.cli", "--help"]
+    command = [sys.executable, "-m", "simstrategy", "--help"]
     return {"start_help": best(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL), 5)}
 
 

@@ -97,7 +97,7 @@ def environment(folder, packages):
 
 def checked(python, bug):
     """Returns exit code, text and seconds of a check of a bug's program."""
-    command = [python, "-m", "simstrategy.cli", "check", bug.program, *bug.check]
+    command = [python, "-m", "simstrategy", "check", bug.program, *bug.check]
     began = time.monotonic()
     code, lines = ended(command, SECONDS_MAX, folder=HERE / "in_situ", PYTHONDONTWRITEBYTECODE="1")
     return code, "\n".join(lines), time.monotonic() - began

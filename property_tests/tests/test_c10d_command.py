@@ -24,7 +24,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "vendors.md"
 
 
 def conform(name: str, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "simstrategy.cli", "conform", name, "--profile=quick", *options]
+    command = [sys.executable, "-m", "simstrategy", "conform", name, "--profile=quick", *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     return subprocess.run(
         command, cwd=VENDOR, env=environment, capture_output=True, text=True, check=False, timeout=200

@@ -56,7 +56,7 @@ def folder(tmp_path):
 def conform(folder, *options, clauses="B-8,B-15", backend="acme:open_wrong", **settings):
     command = ["conform", backend, "--profile=quick", f"--clauses={clauses}", *options]
     script = Path(sys.executable).with_name("simstrategy")
-    code = [str(script)] if script.exists() else [sys.executable, "-m", "simstrategy.cli"]
+    code = [str(script)] if script.exists() else [sys.executable, "-m", "simstrategy"]
     environment = {**os.environ, **settings}
     return subprocess.run(
         [*code, *command], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
@@ -255,7 +255,7 @@ def test_what_cannot_be_run_ends_with_2(folder, options, told):
 @pytest.mark.slow
 def test_a_backend_that_is_not_there_is_told_in_one_line():
     done = subprocess.run(
-        [sys.executable, "-m", "simstrategy.cli", "conform", "nobody"],
+        [sys.executable, "-m", "simstrategy", "conform", "nobody"],
         capture_output=True,
         text=True,
         check=False,

@@ -146,7 +146,7 @@ def test_the_kit_on_a_cluster_writes_the_report_that_it_writes_here(environment,
     written = []
     for name, options in (("here", []), ("ray", ["--on", "ray"])):
         file = tmp_path / f"{name}.json"
-        command = [sys.executable, "-m", "simstrategy.cli", "conform", "template", "--profile", "quick", *options]
+        command = [sys.executable, "-m", "simstrategy", "conform", "template", "--profile", "quick", *options]
         command += ["--clauses", "B-9,B-11,R-2", "--seed", "3", "--json", str(file)]
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=250
@@ -160,7 +160,7 @@ def test_the_kit_on_a_cluster_writes_the_report_that_it_writes_here(environment,
 @pytest.mark.deep
 def test_a_backend_that_breaks_a_clause_breaks_it_on_a_cluster_too(environment, tmp_path):
     (tmp_path / "acme.py").write_text(ACME, "utf-8")
-    command = [sys.executable, "-m", "simstrategy.cli", "conform", "acme:opened", "--profile", "quick"]
+    command = [sys.executable, "-m", "simstrategy", "conform", "acme:opened", "--profile", "quick"]
     command += ["--clauses", "B-8,R-2", "--on", "ray"]
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=250
@@ -183,7 +183,7 @@ def opened(*, replicas=None):
 
 
 def test_jobs_are_refused_on_a_cluster(tmp_path):
-    command = [sys.executable, "-m", "simstrategy.cli", "conform", "sim", "--on", "ray", "--jobs", "2"]
+    command = [sys.executable, "-m", "simstrategy", "conform", "sim", "--on", "ray", "--jobs", "2"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
     assert "the tests run on a cluster" in done.stderr + done.stdout

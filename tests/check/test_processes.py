@@ -142,7 +142,7 @@ def test_however_the_command_ends_no_worker_is_left(tmp_path: Path, number: int)
     workers = tmp_path / "workers"
     workers.mkdir()
     environment = os.environ | {"WHERE_WORKERS_ARE": str(workers), "TMPDIR": str(tmp_path)}
-    command = [sys.executable, "-m", "simstrategy.cli", "run", __file__, "--function", "never_ends"]
+    command = [sys.executable, "-m", "simstrategy", "run", __file__, "--function", "never_ends"]
     command += ["--backend", "gloo", "--workers", "2"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         started = _await_files(workers, 2)

@@ -101,7 +101,7 @@ def test_the_command_names_the_line_of_a_program_that_raises(tmp_path):
     file = tmp_path / "lesson.py"
     file.write_text("def program(strategy):\n    raise KeyError('mine')\n")
     done = subprocess.run(
-        [sys.executable, "-m", "simstrategy.cli", "run", str(file)],
+        [sys.executable, "-m", "simstrategy", "run", str(file)],
         capture_output=True,
         text=True,
         check=False,

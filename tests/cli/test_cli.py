@@ -381,7 +381,7 @@ def test_lists_schedules_and_profiles_are_understood():
 def test_the_garbage_collector_runs_again_where_a_command_runs(tmp_path):
     file = tmp_path / "program.py"
     file.write_text("import gc\n\n\ndef program(strategy):\n    return float(gc.isenabled())\n")
-    command = [sys.executable, "-m", "simstrategy.cli", "run", str(file)]
+    command = [sys.executable, "-m", "simstrategy", "run", str(file)]
     assert "= 1.0" in subprocess.run(command, capture_output=True, check=True, text=True, timeout=300).stdout
 
 
@@ -391,3 +391,10 @@ def test_the_command_line_says_what_to_install_where_its_libraries_are_missing()
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True, timeout=300)
     assert result.returncode == 1
     assert result.stderr.strip() == "The command line needs typer: pip install 'simstrategy[cli]'"
+
+
+@pytest.mark.slow
+def test_the_command_runs_as_a_module_where_it_is_not_on_the_path():
+    made = subprocess.run([sys.executable, "-m", "simstrategy", "--help"], capture_output=True, text=True, check=True)
+    assert "python -m simstrategy [OPTIONS] COMMAND" in made.stdout
+    assert made.stderr == ""

@@ -111,7 +111,7 @@ def test_arguments_after_two_dashes_are_those_of_the_script(tmp_path):
         "import os, sys\nif os.environ['KERAS_BACKEND'] == 'torch':\n    sys.exit(f'given {sys.argv[1:]}')\n"
     )
     words = ["check", "train.py", "--keras", "torch", "--replicas", "1,2", "--", "--batch-size", "{8//replicas}"]
-    command = [sys.executable, "-m", "simstrategy.cli", *words]
+    command = [sys.executable, "-m", "simstrategy", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "given ['--batch-size', '8']" in done.stdout

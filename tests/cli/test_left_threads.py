@@ -25,7 +25,7 @@ def written():
 def done(folder: Path, target: str, *command: str) -> "subprocess.CompletedProcess[str]":
     (folder / "left.py").write_text(PROGRAM.format(target=target))
     return subprocess.run(
-        [sys.executable, "-m", "simstrategy.cli", *command, "left.py"],
+        [sys.executable, "-m", "simstrategy", *command, "left.py"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -74,7 +74,7 @@ FORKS = "child = os.fork(); child or os._exit(0); os.waitpid(child, 0)"
 @pytest.mark.parametrize("options", [(), ("--quiet-program",)])
 def test_a_program_that_ends_the_process_of_a_check_is_not_judged(tmp_path: Path, options: tuple[str, ...]) -> None:
     (tmp_path / "ends.py").write_text(EXITS.format(code="os._exit(0)"))
-    command = [sys.executable, "-m", "simstrategy.cli", "check", "ends.py", *options]
+    command = [sys.executable, "-m", "simstrategy", "check", "ends.py", *options]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert found.returncode == 2, found.stdout + found.stderr
     assert "The program ended this process by os._exit(0), so nothing was judged." in found.stderr
@@ -83,6 +83,6 @@ def test_a_program_that_ends_the_process_of_a_check_is_not_judged(tmp_path: Path
 @pytest.mark.slow
 def test_a_process_that_a_checked_program_forks_may_end_itself(tmp_path: Path) -> None:
     (tmp_path / "forks.py").write_text(EXITS.format(code=FORKS))
-    command = [sys.executable, "-m", "simstrategy.cli", "check", "forks.py"]
+    command = [sys.executable, "-m", "simstrategy", "check", "forks.py"]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert (found.returncode, found.stderr) == (0, ""), found.stdout + found.stderr

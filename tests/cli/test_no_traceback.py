@@ -156,7 +156,7 @@ def test_the_text_of_an_error_is_shown_as_far_as_it_can_be(folder: Path) -> None
 
 
 def process(*arguments: str, **options: Any) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "simstrategy.cli", *arguments]
+    command = [sys.executable, "-m", "simstrategy", *arguments]
     # Where Python keeps no output back, none is left to be written in the end.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     done = subprocess.run(

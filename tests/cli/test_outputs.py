@@ -76,7 +76,7 @@ def check(function, *options):
 
 
 def process(*words, **options):
-    command = [sys.executable, "-m", "simstrategy.cli", *map(str, words)]
+    command = [sys.executable, "-m", "simstrategy", *map(str, words)]
     return subprocess.run(command, timeout=100, check=False, **options)
 
 
@@ -185,7 +185,7 @@ def test_errors_of_a_quiet_program_are_shown(folder):
 def on_terminal(*words):
     """Returns what a command writes to a terminal."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "simstrategy.cli", *words]
+    command = [sys.executable, "-m", "simstrategy", *words]
     with subprocess.Popen(
         command, stdout=theirs, stderr=subprocess.DEVNULL, env={**os.environ, "TERM": "xterm"}
     ) as one:

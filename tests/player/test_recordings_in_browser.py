@@ -111,7 +111,7 @@ def of_torchrun(folder):
     pytest.importorskip("simstrategy_torch_distributed")
     (folder / "ddp.py").write_text(DDP)
     words = ["torchrun", "--nproc-per-node", "2", "--record", "ddp.jsonl", "ddp.py"]
-    subprocess.run([sys.executable, "-m", "simstrategy.cli", *words], cwd=folder, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "simstrategy", *words], cwd=folder, check=True, capture_output=True)
     return ss.trace.read(folder / "ddp.jsonl")
 
 

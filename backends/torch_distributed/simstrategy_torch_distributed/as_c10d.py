@@ -10,6 +10,6 @@ __all__ = ["SIMULATED"]
 
 SIMULATED: Final = {
     "backend": "gloo",
-    "command": ("{python}", "-m", "simstrategy.cli", "torchrun", "--nproc-per-node", "{ranks}"),
+    "command": ("{python}", "-m", "simstrategy", "torchrun", "--nproc-per-node", "{ranks}"),
     "object": "simulated",
 }

@@ -100,7 +100,7 @@ class Judge:
             file.write_text(file_of(self.library, [program]), encoding="utf-8")
             counts = ",".join(map(str, self.library.replicas))
             words = ["check", file, "--replicas", counts, *WORDS[self.library.front]]
-            code, text = _ended([self.python, "-m", "simstrategy.cli", *map(str, words)], folder=folder)
+            code, text = _ended([self.python, "-m", "simstrategy", *map(str, words)], folder=folder)
         finding = text.partition("First differences:\n")[2].strip() or text.strip()[-600:]
         kinds = {0: AGREES, 1: seen.kind}
         return Verdict(kinds.get(code, NOT_JUDGED), finding)

@@ -1,0 +1,5 @@
+"""Runs the command line as a module: python -m simstrategy."""
+
+from simstrategy.cli import main
+
+main()
