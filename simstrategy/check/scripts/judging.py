@@ -52,13 +52,11 @@ def _of_replicas(study: ScriptStudy) -> Iterator[Row]:
             yield row._replace(problem=None, finding=None, undecided=text, why="nothing to compare")
             continue
         study.remark((first, count), row)
-        other = study.nothing_compared((first, count)) if row.undecided is None else None
-        if row.problem is not None:
-            other = study.other_data((first, count))
-        if other is None:
+        why = study.why_not_judged((first, count), row)
+        if why is None:
             yield row
         else:
-            yield row._replace(problem=None, finding=None, undecided=other[1], why=other[0])
+            yield row._replace(problem=None, finding=None, undecided=why[1], why=why[0])
 
 
 _OF_RUNS: Final[dict[str, Callable[[ScriptStudy], Iterator[Row]]]] = {

@@ -205,11 +205,18 @@ class ScriptStudy:
                 way = Way(_ADDED.format(order), replicas, order=order)
                 yield way, self._outcome(self._run(replicas, {}, order=order))
 
-    def other_data(self, counts: tuple[int, int]) -> tuple[str, str] | None:
-        """Returns why each number of replicas has other batches, in few words and as a text; None where it has not.
+    def why_not_judged(self, counts: tuple[int, int], row: Row) -> tuple[str, str] | None:
+        """Returns why a row of two runs states nothing, in few words and as a text; None where it states something.
 
-        No law demands equal results then.
+        Where they differ: each number of replicas has other batches, and no law demands equal results then. Where they
+        agree: nothing was compared that shows anything.
         """
+        if row.problem is not None:
+            return self._other_data(counts)
+        runs = {count: self.first_runs[count] for count in counts}
+        return None if row.undecided is not None else empty_agreement(runs, has_output=self._pattern is not None)
+
+    def _other_data(self, counts: tuple[int, int]) -> tuple[str, str] | None:
         one, other = [self.first_runs[count] for count in counts]
         is_stated = are_shares(self._arguments)
         if are_other_data(one.inputs, other.inputs, is_stated=is_stated):
@@ -220,11 +227,6 @@ class ScriptStudy:
         text = other_orders(one.batches.orders, other.batches.orders, counts)
         return None if text is None else ("other orders of rows", text)
 
-    def nothing_compared(self, counts: tuple[int, int]) -> tuple[str, str] | None:
-        """Returns why two runs that agree show nothing, in few words and as a text; None where they show something."""
-        runs = {count: self.first_runs[count] for count in counts}
-        return empty_agreement(runs, has_output=self._pattern is not None)
-
     def _remark_on_output(self, counts: tuple[int, int]) -> None:
         one, other = [None if self._is_remarked else self._outputs.get(count) for count in counts]
         remark = None if one is None or other is None else unlike_numbers(one, other, self._pattern)
@@ -233,7 +235,7 @@ class ScriptStudy:
 
     def explain(self, counts: tuple[int, int], arguments: Mapping[str, Any]) -> Cause | None:
         """Runs the script again, recorded with its gradients and names, and returns why two runs differ."""
-        if counts[0] != counts[1] and self.other_data(counts) is not None:
+        if counts[0] != counts[1] and self._other_data(counts) is not None:
             return None
         one = self._recorded(counts[0])
         other = self._detailed(counts[1], arguments) if arguments else self._recorded(counts[1])
