@@ -5,8 +5,11 @@ from typing import Any, Final
 
 __all__ = ["LAUNCHED", "MOSTLY_READ", "imported_by", "lacks", "parsed", "strategy_of", "words_of"]
 
-_DYNAMIC: Final = frozenset(("exec", "eval", "globals", "locals", "vars", "setattr", "__getattr__"))
+_DYNAMIC: Final = frozenset(("globals", "locals", "vars", "setattr", "__getattr__", "builtins", "__builtins__"))
 """Names by which a file may define others that its text does not have."""
+
+_EXECUTING: Final = frozenset(("exec", "eval"))
+"""Functions that do so too. As attributes they are others', such as `model.eval()`."""
 
 MOSTLY_READ: Final = frozenset(("locals", "vars", "setattr"))
 """Those of these names with which scripts read or change other objects than their own module."""
@@ -24,7 +27,8 @@ def lacks(tree: ast.Module | None, name: str, *, unless: frozenset[str] = frozen
     if tree is None:
         return False
     words = words_of(tree)
-    return name not in words and "*" not in words and not words & (_DYNAMIC - unless)
+    executes = any(isinstance(node, ast.Name) and node.id in _EXECUTING for node in ast.walk(tree))
+    return name not in words and "*" not in words and not executes and not words & (_DYNAMIC - unless)
 
 
 def strategy_of(tree: ast.Module | None) -> str | None:

@@ -32,6 +32,8 @@ def test_a_script_without_the_function_is_refused_before_it_runs(tmp_path, monke
         "from os import *",
         "globals()['pro' + 'gram'] = print",
         "exec('def pro' + 'gram(strategy): return 1')",
+        "import builtins\nbuiltins.exec('def pro' + 'gram(strategy): return 1')",
+        "run = eval\nrun('1')",
         "import sys\nsys.modules[__name__].program = print",
         "for program in (print,): pass",
         "match print:\n    case program: pass",
@@ -45,6 +47,11 @@ def test_a_file_that_may_define_the_function_is_run(text):
 
 def test_a_file_that_names_the_function_in_a_comment_alone_lacks_it():
     assert lacks(parsed(b"'''A program of TensorFlow.'''  # program\nmain = print"), "program")
+
+
+def test_a_model_that_is_put_to_eval_defines_no_names():
+    """So a script of flax.nnx is executed whole, and one of torch is refused before it trains."""
+    assert lacks(parsed(b"import jax\nmodel.eval()\nengine.exec(model.eval)"), "program")
 
 
 @pytest.mark.parametrize(
