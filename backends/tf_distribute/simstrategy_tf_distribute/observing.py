@@ -211,10 +211,26 @@ def largest_of(values: Sequence[Any]) -> Any:
 
 
 def nudged_dataset(dataset: Any, pattern: int, narrow: str | None = None) -> Any:
-    """Returns a dataset whose floats are changed by one ulp, in this pattern.  narrow: as of `moved`."""
+    """Returns a dataset whose floats are changed by one ulp, in this pattern.  narrow: as of `moved`.
+
+    Zeros and ones, as of labels and masks, stay beside other floats: programs ask whether they are equal to them.
+    """
 
     def move(*element: Any) -> Any:
-        new = tf.nest.map_structure(lambda one: moved(one, pattern, narrow=narrow), element)
+        floats = [one for one in tf.nest.flatten(element) if isinstance(one, tf.Tensor) and one.dtype in MOVABLE]
+        has_others = tf.logical_not(tf.reduce_all([_are_flags(one) for one in floats]))
+
+        def move_one(one: Any) -> Any:
+            new = moved(one, pattern, narrow=narrow)
+            return new if new is one else tf.where(tf.logical_and(has_others, _are_flags(one)), one, new)
+
+        new = tf.nest.map_structure(move_one, element)
         return new if len(element) > 1 else new[0]
 
     return dataset.map(move)
+
+
+def _are_flags(value: Any) -> Any:
+    """Returns whether a tensor of floats [any shape] has zeros, ones and minus ones alone, as a bool []."""
+    sizes = tf.abs(value)
+    return tf.reduce_all(tf.logical_or(tf.equal(sizes, 0), tf.equal(sizes, 1)))

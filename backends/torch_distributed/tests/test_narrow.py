@@ -132,9 +132,28 @@ def test_without_a_narrow_dtype_gradients_and_inputs_move_as_they_did(sums):
     assert (abs(small[0] - small[1]) > 1e-9) == (sums == LeftSums())
     assert all(torch.equal(one, other) for one, other in zip(moved, expected, strict=True))
     named = {"x": gradients[0], "factor": 2.0}
-    assert torch.equal(moves.inputs((gradients[0],), {})[0], moves.inputs((gradients[0],), named)[0])
-    assert torch.equal(named["x"], moves.inputs((gradients[0],), {})[0])
+    (moved_one,) = moves.inputs((gradients[0],), {}, has_parameters=True)
+    assert torch.equal(moved_one, moves.inputs((gradients[0],), named, has_parameters=True)[0])
+    assert torch.equal(named["x"], moved_one)
     assert not torch.equal(named["x"], gradients[0])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "has_parameters", "moving"),
+    [
+        ([[0.5, 2.0], [0.0, 1.0], [-1.0, 1.0]], False, [True, False, False]),
+        ([[0.0, 1.0]], False, [True]),
+        ([[0.0, 1.0]], True, [False]),
+        ([[1.0, float("nan")], [1.0, 2.0]], True, [True, True]),
+    ],
+)
+def test_zeros_and_ones_stay_where_something_else_moves(inputs, has_parameters, moving):
+    given = tuple([torch.tensor(one) for one in inputs])
+    named = {"mask": torch.zeros(2, dtype=torch.long), "parts": [1.0]}
+    found = Moves(1, sums=None, narrow=None).inputs(given, named, has_parameters=has_parameters)
+    same = [torch.equal(one.nan_to_num(), other.nan_to_num()) for one, other in zip(given, found, strict=True)]
+    assert same == [not one for one in moving]
+    assert named["mask"].tolist() == [0, 0]
 
 
 def test_with_a_narrow_dtype_gradients_move_by_its_unit_and_each_step_in_another_pattern():

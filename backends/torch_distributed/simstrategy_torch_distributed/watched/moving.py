@@ -45,14 +45,22 @@ class Moves:
         if narrow is not None:
             register_module_forward_hook(self._looked_up)
 
-    def inputs(self, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    def inputs(self, given: tuple[Any, ...], named: dict[str, Any], *, has_parameters: bool) -> tuple[Any, ...]:
         """Returns what a module is given, with its tensors moved.  named: by name; its tensors are moved in this dict.
 
-        Lists and dicts stay as they are: a module may write into them what the script reads afterwards.
+        Lists and dicts stay as they are: a module may write into them what the script reads afterwards. So do zeros
+        and ones, as of masks and labels, where something else moves: modules ask whether they are equal to them.
         """
         pattern = self._next()
-        named |= {name: moved(one, pattern, self._narrow) for name, one in named.items() if _is_tensor(one)}
-        return tuple([moved(one, pattern, self._narrow) if _is_tensor(one) else one for one in given])
+        floats = [one for one in (*given, *named.values()) if _is_tensor(one) and one.dtype.is_floating_point]
+        flags = [one for one in floats if _are_flags(one)]
+        stay = {*map(id, flags)} if has_parameters or len(flags) < len(floats) else set()
+
+        def move(one: Any) -> Any:
+            return moved(one, pattern, self._narrow) if _is_tensor(one) and id(one) not in stay else one
+
+        named |= {name: move(one) for name, one in named.items()}
+        return tuple([move(one) for one in given])
 
     def parameter(self, tensor: torch.Tensor) -> None:
         """Moves a parameter […] in place."""
@@ -101,6 +109,14 @@ class Narrow(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's bas
             if isinstance(one, torch.Tensor) and one.dtype in self._kinds:
                 self.found.add(self._kinds[one.dtype])
         return result
+
+
+def _are_flags(tensor: torch.Tensor) -> bool:
+    """Returns whether a tensor […] of floats has zeros, ones and minus ones alone."""
+    if tensor.layout != torch.strided or not is_readable(tensor):
+        return False
+    sizes = local_of(tensor).abs()
+    return bool(((sizes == 0) | (sizes == 1)).all())
 
 
 def _is_tensor(value: object) -> TypeGuard[torch.Tensor]:

@@ -202,7 +202,9 @@ class Watch:
         named = named_in(sys._getframe(1))
         if not self._step and torch.is_grad_enabled():
             self._inputs.given([*leaves_in((inputs, named))], is_counted=module in self._modules)
-        return None if self._moves is None else self._moves.inputs(inputs, named)
+        if self._moves is None:
+            return None
+        return self._moves.inputs(inputs, named, has_parameters=any(True for _ in module.parameters()))
 
     def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
