@@ -52,6 +52,7 @@ def test_a_loss_that_asks_whether_a_label_is_one_is_judged(factor, verdict):
         (([[0.5, 3.0]], [[0.0, 1.0]], [[-1.0, 1.0]], [[1, 2]]), [True, False, False, False]),
         (([[0.0, 1.0]], [[1, 2]]), [True, False]),
         (([[1.0, 2.0]],), [True]),
+        (([[1, 2]], [[3, 4]]), [False, False]),
     ],
 )
 def test_zeros_and_ones_stay_beside_other_floats(columns, moving):

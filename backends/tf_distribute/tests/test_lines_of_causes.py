@@ -13,6 +13,7 @@ import tensorflow as tf
 from simstrategy.check.causes import Cause
 from simstrategy.check.outcome import Outcome
 from simstrategy.trace import Recorder, Trace
+from simstrategy_tf_distribute import replicas_agree
 from simstrategy_tf_distribute.devices import ObservedStrategy
 from simstrategy_tf_distribute.running import Run
 from simstrategy_tf_distribute.runs import with_lines
@@ -147,3 +148,24 @@ def test_data_that_were_not_distributed_explain_a_factor_of_the_replicas_alone()
     assert with_lines(CAUSE, run, 4.0) == CAUSE
     assert with_lines(CAUSE._replace(factor=None), run, 2.0).source is None
     assert with_lines(CAUSE._replace(factor=None, kind="duplicated samples"), run, 2.0).source is not None
+
+
+@pytest.mark.slow
+def test_a_variable_that_keeps_what_the_first_replica_writes_is_named_as_such():
+    def program(strategy):
+        with strategy.scope():
+            options = {"trainable": False, "aggregation": tf.VariableAggregation.ONLY_FIRST_REPLICA}
+            codebook = tf.Variable(tf.zeros(2), name="codebook", **options)
+
+        @tf.function
+        def step(rows):
+            strategy.run(lambda part: codebook.assign(0.9 * codebook + 0.1 * tf.reduce_mean(part, 0)), args=(rows,))
+
+        for rows in strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(ROWS).batch(6)):
+            step(rows)
+        return codebook.numpy()
+
+    report = replicas_agree(program, replicas=(1, 2))
+    assert report.verdict == "differ", str(report)
+    assert "change ONLY_FIRST_REPLICA of 'codebook'" in report.findings[0].cause
+    assert "by its aggregation it keeps what replica 0 writes, and what the others write is lost" in str(report)

@@ -15,6 +15,7 @@ __all__ = [
     "DRAWS",
     "DUPLICATED",
     "FACTOR",
+    "FIRST_REPLICA",
     "FUNCTION",
     "KINDS",
     "LOST",
@@ -82,6 +83,8 @@ RATE: Final = "other learning rate"
 OTHER_CALLS: Final = "different calls"
 OTHER_EFFECTS: Final = "equal gradients have other effects on some replicas"
 """What is known of a step that replicas make otherwise; no kind."""
+FIRST_REPLICA: Final = "ONLY_FIRST_REPLICA"
+"""The aggregation of a variable that keeps what the first replica writes."""
 STEPS: Final = "steps"
 """What differs, where all steps that both runs make agree, and one run makes more."""
 

@@ -1,14 +1,14 @@
 """The facts of a recording: its synchronisation points, the writes outside of them, and its results."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from simstrategy.check.causes.carried import carried
 from simstrategy.check.causes.examples import Examples, examples_of, leaves_of
-from simstrategy.check.causes.facts import Host, Leaves, PointFacts
+from simstrategy.check.causes.facts import FIRST_REPLICA, Host, Leaves, PointFacts
 from simstrategy.check.causes.rounding import unit_of, wide
 from simstrategy.check.distances import one_unit
 from simstrategy.trace import Recording, SyncPoint, VariableWrite
@@ -44,6 +44,7 @@ def facts_of(recording: Recording) -> list[PointFacts]:
     replicas = int(recording.header.get("replicas", 1))
     writes = {write.point: write for write in recording.writes if write.point is not None}
     points = {point.number: point for point in recording.points}
+    firsts = _of_first_replica(recording)
     both: list[SyncPoint | VariableWrite] = [*recording.points, *recording.writes]
     ordered = sorted(both, key=lambda one: one.number)
     found: list[PointFacts] = []
@@ -53,7 +54,9 @@ def facts_of(recording: Recording) -> list[PointFacts]:
         if isinstance(one, VariableWrite) and _is_own(one, replicas, alone):
             component_writes.append(one)
             continue
-        facts = _of_write(one, points) if isinstance(one, VariableWrite) else _of_point(one, writes.get(one.number))
+        facts = (
+            _of_write(one, points, firsts) if isinstance(one, VariableWrite) else _of_point(one, writes.get(one.number))
+        )
         if facts is not None:
             if facts.what not in _INSIDE:
                 facts = facts._replace(step=returned.get(_key(facts.inputs), facts.step))
@@ -109,6 +112,12 @@ def _written_alone(recording: Recording) -> dict[str, str | None]:
         if point is not None and "ON_READ" in (point.subject or "")[len(write.variable) :]:
             found[write.variable] = point.op
     return found
+
+
+def _of_first_replica(recording: Recording) -> set[str]:
+    """Returns the names of the variables that keep what the first replica writes, by their aggregation."""
+    made = {point.number for point in recording.points if point.kind == "variable" and point.op == FIRST_REPLICA}
+    return {write.variable for write in recording.writes if write.point in made}
 
 
 def _is_own(write: VariableWrite, replicas: int, alone: Mapping[str, str | None]) -> bool:
@@ -192,8 +201,11 @@ def _candidates(op: str | None, terms: list[Host]) -> Iterator[Host]:
     yield terms[0]
 
 
-def _of_write(write: VariableWrite, points: dict[int, SyncPoint]) -> PointFacts | None:
-    """Returns the facts of a write that no point of its own describes: outside replica functions, in merge calls."""
+def _of_write(write: VariableWrite, points: dict[int, SyncPoint], firsts: Collection[str]) -> PointFacts | None:
+    """Returns the facts of a write that no point of its own describes: outside replica functions, in merge calls.
+
+    firsts: as of `_of_first_replica`.
+    """
     point = None if write.point is None else points.get(write.point)
     if point is not None and point.kind in _WRITES:
         return None
@@ -207,8 +219,9 @@ def _of_write(write: VariableWrite, points: dict[int, SyncPoint]) -> PointFacts 
         values = [np.asarray((new - old) * after[0].dtype.type(sign)) for old, new in zip(before, after, strict=True)]
     terms = tuple([(value,) for value in values])
     own = any(value.tobytes() != values[0].tobytes() for value in values[1:])
+    op = FIRST_REPLICA if write.operation == STEP_CHANGES and write.variable in firsts else None
     return PointFacts(
-        write.step, write.site, write.operation, write.variable, None, terms, (values[0],), kept=True, own=own, ulp=ulp
+        write.step, write.site, write.operation, write.variable, op, terms, (values[0],), kept=True, own=own, ulp=ulp
     )
 
 

@@ -95,7 +95,7 @@ def sizes_of_terms(steps: Sequence[StepFacts]) -> tuple[Mapping[str, float], ...
         for place, name in enumerate(step.names):
             own = max([largest_of(leaves[place]) for leaves in step.terms], default=0.0)
             most = later[name] = own or later.get(name, 0.0)
-            if most > _CANCELLED_MIN * max(largest_of(leaves[place]) for leaves in step.gradients):
+            if most > _CANCELLED_MIN * max([largest_of(leaves[place]) for leaves in step.gradients], default=most):
                 found[step.number - 1][name] = most
     return tuple(found) if any(found) else ()
 

@@ -5,7 +5,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from simstrategy.check.causes.combination import Combination, together
-from simstrategy.check.causes.facts import DIVIDED, MISSING_REDUCTION, ONE_REPLICA, Finding, Host, PointFacts
+from simstrategy.check.causes.facts import (
+    DIVIDED,
+    FIRST_REPLICA,
+    MISSING_REDUCTION,
+    ONE_REPLICA,
+    Finding,
+    Host,
+    PointFacts,
+)
 from simstrategy.check.causes.rounding import wide
 from simstrategy.check.causes.scene import Scene
 
@@ -34,7 +42,7 @@ def _named(scene: Scene, rank: int, how: str | None) -> Finding | None:
     if one.other.own and how is not None:
         reason = f"each replica keeps its own value, and nothing combines them: {how} gives the reference's result"
         return Finding(MISSING_REDUCTION, reason, "Reduce it over the replicas first", by_parts)
-    if how is None and (one.other.own or one.other.op != "ONLY_FIRST_REPLICA"):
+    if how is None and (one.other.own or one.other.op != FIRST_REPLICA):
         return None
     reason = f"only replica {rank}'s value counts, and the other replicas' values are lost"
     if how is not None:

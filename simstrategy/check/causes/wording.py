@@ -7,11 +7,12 @@ import numpy as np
 
 from simstrategy.check.causes.alignment import Pair
 from simstrategy.check.causes.combination import Combination, differing
-from simstrategy.check.causes.facts import Finding, Host, PointFacts
+from simstrategy.check.causes.facts import FIRST_REPLICA, Finding, Host, PointFacts
 from simstrategy.check.causes.kinds import the_factor
 from simstrategy.check.causes.origin import Origin
 from simstrategy.check.causes.rounding import wide
 from simstrategy.check.distances import distances
+from simstrategy.trace.recording import STEP_CHANGES
 
 __all__ = ["NOT_RECOGNISED", "listed", "nothing_text", "paragraph"]
 
@@ -127,6 +128,8 @@ def _apart(one: Combination, number: int) -> float:
 def _unrecognised(one: Combination, finding: Finding | None) -> str:
     if finding is not None:
         return f"{NOT_RECOGNISED}: {finding.reason}"
+    if one.other.what == STEP_CHANGES and one.other.op == FIRST_REPLICA and one.replicas > 1:
+        return f"{NOT_RECOGNISED}: by its aggregation it keeps what replica 0 writes, and what the others write is lost"
     k = the_factor(one)
     if k is not None and max(leaf.size for leaf in one.expected) > 1:
         return (

@@ -28,7 +28,7 @@ def empty_agreement(runs: Mapping[int, ScriptRun], *, has_output: bool) -> tuple
     """
     if any(count > 1 and _is_apart(run) and _is_trained(run) for count, run in runs.items()):
         return "nothing exchanged", _APART
-    if not has_output and all(_is_still(run) and all(value.is_state for value in run.values) for run in runs.values()):
+    if not has_output and all(_is_still(run) and _is_state_alone(run) for run in runs.values()):
         return "nothing changes", f"no step changes a parameter, and nothing else is compared. {_STILL}"
     return None
 
@@ -54,6 +54,10 @@ def _is_apart(run: ScriptRun) -> bool:
 
 def _is_trained(run: ScriptRun) -> bool:
     return any(value.is_state for value in run.values)
+
+
+def _is_state_alone(run: ScriptRun) -> bool:
+    return run.error is None and all(value.is_state for value in run.values)
 
 
 def _is_still(run: ScriptRun) -> bool:
