@@ -168,6 +168,17 @@ def test_what_is_compiled_after_a_watch_was_closed_is_not_recorded():
     assert recorded == [2, 0]
 
 
+@pytest.mark.parametrize(("size", "is_kept"), [(1 << 16, True), ((1 << 16) + 1, False)])
+def test_values_of_lines_are_kept_up_to_a_quarter_of_a_mebibyte(size, is_kept):
+    rules = Rules()
+    watch = Watch(rules, lines=True)
+    jax.block_until_ready(jax.jit(lambda rows: jnp.tanh(rows) * 2)(np.ones(size, np.float32)))
+    jax.effects_barrier()
+    found = [moment.values[0].size for moment in watch.record().moments]
+    watch.close()
+    assert found == ([size, size] if is_kept else [])
+
+
 COUNTED = """
 def program(mesh: Mesh):
     with open({runs!r}, "a") as file:

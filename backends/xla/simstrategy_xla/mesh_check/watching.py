@@ -45,7 +45,7 @@ _COMPUTED: Final = frozenset(
 """Operations whose results are recorded."""
 _WHOLE_BYTES: Final = 1 << 20
 """Up to which size a value is kept; larger ones are not compared."""
-_COMPUTED_BYTES: Final = 1 << 16
+_COMPUTED_BYTES: Final = 1 << 18
 """The same of an array that a line computes, since there are many."""
 _TOTAL_BYTES: Final = 256 << 20
 """Of all values of a run; later ones are not kept."""
