@@ -148,7 +148,7 @@ def test_a_script_for_gpus_trains_on_cpu_tensors_as_one_process_with_the_whole_b
     [
         ("torch.cuda.ExternalStream(7)", "torch.cuda.ExternalStream at script.py:2 has no meaning on CPU tensors"),
         ("torch.cuda.CUDAGraph()", "torch.cuda.CUDAGraph at script.py:2 has no meaning"),
-        ("torch.cuda.get_device_capability()", "torch.cuda.get_device_capability at script.py:2 has no meaning"),
+        ("torch.cuda.graph(None)", "torch.cuda.graph at script.py:2 has no meaning"),
         ("torch.accelerator.set_device_index(3)", "torch.accelerator.set_device_index at script.py:2 got device 3"),
         ("torch.cuda.set_device(2)", "torch.cuda.set_device at script.py:2 got device 2, and 2 ranks have the devices"),
         ("torch.cuda.FloatTensor([1.0])", "torch.cuda.FloatTensor"),
@@ -180,6 +180,30 @@ def test_torch_itself_finds_no_gpu_and_another_seed_for_gpus_is_named_as_ignored
     report = run_text(server, tmp_path, body, ranks=1, device="cpu-for-cuda")
     assert report.exit_code == 0
     assert "torch.cuda.manual_seed(9) at script.py:2 is ignored" in report.ranks[0].output
+
+
+STATES = """
+import torch
+assert torch.cuda.get_device_capability() == torch.cuda.get_device_capability("cuda:0") == (8, 0)
+properties = torch.cuda.get_device_properties(0)
+assert (properties.major, properties.minor) == (8, 0) and torch.cuda.is_bf16_supported()
+assert torch.cuda.memory_stats() == {} and torch.cuda.memory_summary() == ""
+assert torch.cuda.is_initialized() and not torch.cuda.is_current_stream_capturing()
+kept = torch.get_rng_state(), torch.cuda.get_rng_state_all(), torch.cuda.random.get_rng_state()
+drawn = torch.rand(3)
+torch.set_rng_state(kept[0])
+torch.cuda.set_rng_state_all(kept[1])
+torch.cuda.random.set_rng_state(kept[2], device=0)
+assert torch.equal(torch.rand(3), drawn)
+torch.cuda.set_rng_state(kept[2])
+"""
+
+
+def test_states_of_generators_for_gpus_are_the_cpus_and_restored_with_it(server, tmp_path):
+    report = run_text(server, tmp_path, STATES, ranks=1, device="cpu-for-cuda")
+    assert report.exit_code == 0, report
+    assert report.ranks[0].output.count("the state of CUDA's generators") == 1
+    assert "that is set at script.py:14 is ignored" in report.ranks[0].output
 
 
 def test_without_the_option_such_a_script_ends_with_the_remedy(server, tmp_path):

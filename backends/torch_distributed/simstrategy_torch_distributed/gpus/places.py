@@ -14,14 +14,18 @@ __all__ = ["NEUTRAL", "place", "refusing", "replace_names", "unless_torch_calls"
 
 _NOTHING: Final = (
     *("empty_cache", "init", "ipc_collect", "synchronize"),
-    *("reset_accumulated_memory_stats", "reset_peak_memory_stats"),
+    *("reset_accumulated_memory_stats", "reset_peak_memory_stats", "reset_max_memory_allocated"),
 )
 _BYTES: Final = ("max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved")
 NEUTRAL: Final[Mapping[str, Callable[..., Any]]] = {
     **dict.fromkeys(_NOTHING, lambda *_, **__: None),
     **dict.fromkeys(_BYTES, lambda *_, **__: 0),
+    "memory_stats": lambda *_, **__: {},
+    "memory_summary": lambda *_, **__: "",
+    "is_initialized": lambda: True,
+    "is_current_stream_capturing": lambda: False,
 }
-"""Functions of torch.cuda and torch.accelerator that have nothing to do on the CPU."""
+"""Functions of torch.cuda and torch.accelerator that have nothing to do on the CPU, or one answer."""
 
 
 def place(depth: int = 2) -> str:
