@@ -34,6 +34,7 @@ _HINTS: Final = {
     "Found no NVIDIA driver": _CPU_ALONE,
     "No CUDA GPUs are available": _CPU_ALONE,
     "Attempting to deserialize object on a CUDA device": _CPU_ALONE,
+    "Your setup doesn't support bf16/gpu": _CPU_ALONE,  # transformers, of bf16=True
     "No supported gpu backend found": _CPU_ALONE,  # Lightning, of accelerator="gpu"
     "CUDAAccelerator` can not run on your system": _CPU_ALONE,  # Lightning, of accelerator="cuda"
     "device_ids and output_device arguments only work with": (

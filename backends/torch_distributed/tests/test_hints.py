@@ -21,6 +21,7 @@ ValueError: no row <object object at 0x7fd5c02a4460>
         ("module 'torch._C' has no attribute '_cuda_setDevice'", "--device cpu-for-cuda"),
         ("Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", "--device cpu-for-cuda"),
         ("No supported gpu backend found!", "--device cpu-for-cuda"),
+        ("Your setup doesn't support bf16/gpu. You need to assign use_cpu if", "--device cpu-for-cuda"),
         ("ProcessGroupNCCL is only supported with GPUs, no GPUs found!", "pass the backend gloo"),
         ("Unknown c10d backend type UCC", "pass the backend gloo"),
         ("Distributed package doesn't have MPI built in.", "Simulated ranks have no MPI"),
