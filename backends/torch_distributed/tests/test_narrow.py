@@ -132,8 +132,8 @@ def test_without_a_narrow_dtype_gradients_and_inputs_move_as_they_did(sums):
     assert (abs(small[0] - small[1]) > 1e-9) == (sums == LeftSums())
     assert all(torch.equal(one, other) for one, other in zip(moved, expected, strict=True))
     named = {"x": gradients[0], "factor": 2.0}
-    (moved_one,) = moves.inputs((gradients[0],), {}, has_parameters=True)
-    assert torch.equal(moved_one, moves.inputs((gradients[0],), named, has_parameters=True)[0])
+    (moved_one,) = moves.inputs(torch.nn.Linear(1, 1), (gradients[0],), {})
+    assert torch.equal(moved_one, moves.inputs(torch.nn.Linear(1, 1), (gradients[0],), named)[0])
     assert torch.equal(named["x"], moved_one)
     assert not torch.equal(named["x"], gradients[0])
 
@@ -150,7 +150,8 @@ def test_without_a_narrow_dtype_gradients_and_inputs_move_as_they_did(sums):
 def test_zeros_and_ones_stay_where_something_else_moves(inputs, has_parameters, moving):
     given = tuple([torch.tensor(one) for one in inputs])
     named = {"mask": torch.zeros(2, dtype=torch.long), "parts": [1.0]}
-    found = Moves(1, sums=None, narrow=None).inputs(given, named, has_parameters=has_parameters)
+    module = torch.nn.Linear(1, 1) if has_parameters else torch.nn.Identity()
+    found = Moves(1, sums=None, narrow=None).inputs(module, given, named)
     same = [torch.equal(one.nan_to_num(), other.nan_to_num()) for one, other in zip(given, found, strict=True)]
     assert same == [not one for one in moving]
     assert named["mask"].tolist() == [0, 0]

@@ -105,19 +105,20 @@ def _key(inputs: tuple[Leaves, ...]) -> tuple[bytes, ...]:
 
 def _written_alone(recording: Recording) -> dict[str, str | None]:
     """Returns the aggregation of each variable of which every replica writes its component alone."""
-    made = {point.number: point for point in recording.points if point.kind == "variable"}
-    found: dict[str, str | None] = {}
-    for write in recording.writes:
-        point = None if write.point is None else made.get(write.point)
-        if point is not None and "ON_READ" in (point.subject or "")[len(write.variable) :]:
-            found[write.variable] = point.op
-    return found
+    return {name: point.op for name, point in _made(recording) if "ON_READ" in (point.subject or "")[len(name) :]}
 
 
 def _of_first_replica(recording: Recording) -> set[str]:
     """Returns the names of the variables that keep what the first replica writes, by their aggregation."""
-    made = {point.number for point in recording.points if point.kind == "variable" and point.op == FIRST_REPLICA}
-    return {write.variable for write in recording.writes if write.point in made}
+    return {name for name, point in _made(recording) if point.op == FIRST_REPLICA}
+
+
+def _made(recording: Recording) -> Iterator[tuple[str, SyncPoint]]:
+    """Yields the name of each variable with the point that made it."""
+    made = {point.number: point for point in recording.points if point.kind == "variable"}
+    for write in recording.writes:
+        if write.point in made:
+            yield write.variable, made[write.point]
 
 
 def _is_own(write: VariableWrite, replicas: int, alone: Mapping[str, str | None]) -> bool:

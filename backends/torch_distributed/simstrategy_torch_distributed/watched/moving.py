@@ -45,7 +45,7 @@ class Moves:
         if narrow is not None:
             register_module_forward_hook(self._looked_up)
 
-    def inputs(self, given: tuple[Any, ...], named: dict[str, Any], *, has_parameters: bool) -> tuple[Any, ...]:
+    def inputs(self, module: torch.nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """Returns what a module is given, with its tensors moved.  named: by name; its tensors are moved in this dict.
 
         Lists and dicts stay as they are: a module may write into them what the script reads afterwards. So do zeros
@@ -54,7 +54,8 @@ class Moves:
         pattern = self._next()
         floats = [one for one in (*given, *named.values()) if _is_tensor(one) and one.dtype.is_floating_point]
         flags = [one for one in floats if _are_flags(one)]
-        stay = {*map(id, flags)} if has_parameters or len(flags) < len(floats) else set()
+        moves_else = len(flags) < len(floats) or any(True for _ in module.parameters())
+        stay = {*map(id, flags)} if moves_else else set()
 
         def move(one: Any) -> Any:
             return moved(one, pattern, self._narrow) if _is_tensor(one) and id(one) not in stay else one

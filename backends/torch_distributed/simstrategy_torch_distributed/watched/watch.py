@@ -202,8 +202,7 @@ class Watch:
         named = named_in(sys._getframe(1))
         if not self._step and torch.is_grad_enabled():
             self._inputs.given([*leaves_in((inputs, named))], is_counted=module in self._modules)
-        has_parameters = any(True for _ in module.parameters())
-        return None if self._moves is None else self._moves.inputs(inputs, named, has_parameters=has_parameters)
+        return None if self._moves is None else self._moves.inputs(module, inputs, named)
 
     def _enter(self, module: torch.nn.Module) -> None:
         """Names the parameters of a module that the script calls for the first time."""
